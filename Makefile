@@ -1,0 +1,48 @@
+# check decides the catalogue, test runs the tests, lint reads the code; each builds .venv as needed.
+
+PYTHON ?= python3
+JOBS ?= 2
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: check test lint clean FORCE
+.NOTPARALLEL:
+
+check: $(VENV)/base.stamp
+	$(BIN)/streamorder check
+
+test: $(VENV)/test.stamp
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/basedpyright
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/test.stamp: EXTRA := [test]
+$(VENV)/dev.stamp: EXTRA := [dev]
+
+# Strict, because a type checker cannot follow the import hook of the default editable install.
+$(VENV)/base.stamp $(VENV)/test.stamp $(VENV)/dev.stamp: pyproject.toml $(VENV)/files.txt
+	$(PIP) install --no-build-isolation --config-settings editable_mode=strict --editable '.$(EXTRA)'
+	@touch $@
+
+# A strict install links file by file, so it is made again when a file comes or goes.
+$(VENV)/files.txt: FORCE | $(VENV)/venv.stamp
+	@find . \( -name '.?*' -o -name __pycache__ -o -name '*.egg-info' -o -path ./build -o -path ./dist \
+	    -o -path ./tests -o -path ./docs -o -path ./benchmarks \) -prune -o -type f -print \
+	    | LC_ALL=C sort > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# Setuptools comes first: without build isolation an install is offline and takes a second.
+$(VENV)/venv.stamp:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install 'setuptools>=77.0.3'
+	@touch $@
