@@ -1,0 +1,58 @@
+"""Streamorder: a formal model and simulator of GPU stream ordering.
+
+What a user imports, and nothing else:
+
+- `protocol`: declare a function `f(gpu, ...)` a protocol; `Gpu` is what it is written against;
+- `check`: decide a protocol under a contract, for every interleaving; a `Verdict`;
+- `audit`: where the host waits for the device; an `Audit`;
+- `catalogue`: the protocol library by name;
+- `Contract`, `CUDA`, `CUDA_HMM`, `HIP`: what a runtime promises;
+- `StreamorderError` and its kinds.
+"""
+
+from __future__ import annotations
+
+from .model.audit import Audit, Wait, audit
+from .model.catalogue import catalogue
+from .model.check import Limits, check
+from .model.contract import CUDA, CUDA_HMM, HIP, Contract
+from .model.errors import (
+    BadInput,
+    BadProtocol,
+    BudgetSpent,
+    CannotRunHere,
+    NotModelled,
+    StreamorderError,
+)
+from .model.gpu import Gpu
+from .model.protocol import Protocol, protocol
+from .model.verdict import MissingEdge, Outcome, Site, Verdict
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CUDA",
+    "CUDA_HMM",
+    "HIP",
+    "Audit",
+    "BadInput",
+    "BadProtocol",
+    "BudgetSpent",
+    "CannotRunHere",
+    "Contract",
+    "Gpu",
+    "Limits",
+    "MissingEdge",
+    "NotModelled",
+    "Outcome",
+    "Protocol",
+    "Site",
+    "StreamorderError",
+    "Verdict",
+    "Wait",
+    "__version__",
+    "audit",
+    "catalogue",
+    "check",
+    "protocol",
+]

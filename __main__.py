@@ -1,0 +1,10 @@
+"""`python -m streamorder` is the command `streamorder`."""
+
+from __future__ import annotations
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""Sync audit: where the host waits for the device, how often a step, and whether it is declared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .clocks import EMPTY
+from .contract import Contract, contract_named
+from .protocol import Protocol, protocol
+from .trace import described
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .clocks import Frontier
+    from .host import Node
+    from .where import Where
+
+SCHEDULES = 1_000
+"""How many host schedules of a protocol with choices or threads are listened to."""
+
+
+class Wait(NamedTuple):
+    """A source line at which the host waits for the device.
+
+    `per_step` is the largest number of waits there in one step (outside the loop: in all),
+    `declared` the reason given to `sync_allowed`, None where there is none.
+    """
+
+    where: Where | None
+    call: str
+    per_step: int
+    in_steps: bool
+    declared: str | None
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "file": self.where.file if self.where else None,
+            "line": self.where.line if self.where else None,
+            "call": self.call,
+            "per_step": self.per_step,
+            "in_steps": self.in_steps,
+            "declared": self.declared,
+        }
+
+
+class Audit(NamedTuple):
+    """The host waits of one protocol under one contract."""
+
+    name: str
+    contract: str
+    steps: int
+    waits: tuple[Wait, ...]
+
+    @property
+    def undeclared(self) -> tuple[Wait, ...]:
+        """The waits that nothing declares."""
+        return tuple(wait for wait in self.waits if wait.declared is None)
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "name": self.name,
+            "contract": self.contract,
+            "steps": self.steps,
+            "undeclared": len(self.undeclared),
+            "waits": [wait.as_data() for wait in self.waits],
+        }
+
+
+def audit(
+    target: Protocol | Callable[..., None],
+    contract: str | Contract = "cuda",
+    *,
+    steps: int = 4,
+    **parameters: Any,
+) -> Audit:
+    """List the host's waits for the device by source line.
+
+    Only a wait that has something to wait for counts: synchronising an event that was never
+    recorded, or an idle stream, does not. Raises `BadInput` as `check` does.
+    """
+    from .host import Host
+    from .schedule import Schedule
+    from .search import Search
+    from .tree import Noting
+
+    target = target if isinstance(target, Protocol) else protocol()(target)
+    promised = contract_named(contract) if isinstance(contract, str) else contract
+    host = Host(target.bind(parameters), steps)
+    tally = Tally()
+
+    class Listening(Schedule):
+        """A schedule that reports its waits."""
+
+        def count_wait(self, node: Node, frontier: Frontier) -> None:
+            super().count_wait(node, frontier)
+            if frontier is not EMPTY:
+                tally.add(node)
+
+    reading = promised.readings()[0]
+    search = Search(lambda: Listening(host, reading, (), Noting(host.gpu)))
+    for number, _schedule in enumerate(search, 1):
+        tally.close()
+        if number >= SCHEDULES:
+            break
+    host.verify()
+    return Audit(target.name, promised.name, steps, tuple(tally.waits()))
+
+
+class Tally:
+    """Waits of one schedule after another; of each line, the most in one step."""
+
+    def __init__(self) -> None:
+        self.now: dict[tuple[Any, ...], int] = {}
+        self.most: dict[tuple[Any, ...], int] = {}
+
+    def add(self, node: Node) -> None:
+        """Count a wait of the current schedule."""
+        assert node.call is not None
+        key = (node.where, described(node.call), node.allowed, node.step)
+        self.now[key] = self.now.get(key, 0) + 1
+
+    def close(self) -> None:
+        """The current schedule is over."""
+        for key, count in self.now.items():
+            self.most[key] = max(count, self.most.get(key, 0))
+        self.now = {}
+
+    def waits(self) -> list[Wait]:
+        """One wait a source line and reason, calls that differ only by object together."""
+        lines: dict[tuple[Any, ...], tuple[str, dict[Any, int]]] = {}
+        for (where, call, allowed, step), count in self.most.items():
+            _call, steps = lines.setdefault((where, allowed), (call, {}))
+            steps[step] = steps.get(step, 0) + count
+        return [
+            Wait(where, call, max(steps.values()), any(s is not None for s in steps), allowed)
+            for (where, allowed), (call, steps) in lines.items()
+        ]

@@ -1,0 +1,236 @@
+"""Checking a protocol: from a function to a verdict."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .contract import Contract, contract_named
+from .errors import BadInput
+from .order import decide
+from .protocol import Protocol, protocol
+from .sync import FALSES
+from .verdict import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .decision import Decision
+    from .gpu import Gpu
+    from .verdict import MissingEdge
+
+ENGINES = ("order", "machine")
+FIRST_SIZE, LARGEST_SIZE = 4, 64
+"""Without a number of steps, a check doubles it from the first size while that reaches slots or
+events that were not used twice before, up to the largest."""
+
+
+class Limits(NamedTuple):
+    """How much a check may spend before it is UNDETERMINED: host schedules, states, seconds."""
+
+    executions: int = 100_000
+    states: int = 2_000_000
+    seconds: float = 60.0
+
+
+class Question(NamedTuple):
+    """What is to be decided: a protocol bound to its parameters, an engine and its limits."""
+
+    target: Protocol
+    body: Callable[[Gpu], None]
+    parameters: dict[str, Any]
+    engine: str
+    limits: Limits
+
+
+def check(
+    target: Protocol | Callable[..., None],
+    contract: str | Contract = "cuda",
+    *,
+    steps: int | None = None,
+    engine: str = "order",
+    limits: Limits | None = None,
+    **parameters: Any,
+) -> Verdict:
+    """Decide a protocol under a contract.
+
+    Args:
+        target: a protocol, or a plain function `f(gpu, ...)`.
+        contract: `cuda`, `hip`, `cuda-hmm`, or a `Contract`.
+        steps: how often the step loop runs; by default enough to use each slot twice.
+        engine: `order` (happens-before) or `machine` (explicit states).
+        limits: what may be spent; past them the verdict is UNDETERMINED.
+        parameters: the protocol's own, such as `slots=3`.
+
+    Raises:
+        BadInput: the protocol or an argument is wrong.
+    """
+    target = target if isinstance(target, Protocol) else protocol()(target)
+    promised = contract_named(contract) if isinstance(contract, str) else contract
+    if engine not in ENGINES:
+        raise BadInput(f"unknown engine {engine!r}: it is one of {', '.join(ENGINES)}")
+    if steps is not None and (type(steps) is not int or steps < 1):
+        raise BadInput(f"--steps must be a positive whole number, not {steps!r}")
+    question = Question(
+        target,
+        target.bind(parameters),
+        {**target.parameters, **parameters},
+        engine,
+        limits or Limits(),
+    )
+    started = time.perf_counter()
+    size, decisions = decided(question, promised, steps)
+    verdict = concluded(question, promised, size, decisions)
+    if steps is not None and verdict.expected == "REFUTED" and verdict.outcome is Outcome.HOLDS:
+        verdict = below_size(question, promised, verdict)
+    return verdict._replace(seconds=time.perf_counter() - started)
+
+
+def decided(
+    question: Question, contract: Contract, steps: int | None
+) -> tuple[int, list[tuple[Contract, Decision]]]:
+    """Decide for the steps given, or for as many as it takes to use everything twice."""
+    if steps is not None:
+        return steps, by_reading(question, contract, steps)
+    size, decisions = FIRST_SIZE, by_reading(question, contract, FIRST_SIZE)
+    while size < LARGEST_SIZE and all(d.holds and d.once for _c, d in decisions):
+        if any(d.branches and d.executions > size * size for _c, d in decisions):
+            break
+        larger = by_reading(question, contract, size * 2)
+        stuck = [d.once for _c, d in larger] == [d.once for _c, d in decisions]
+        size, decisions = size * 2, larger
+        if stuck:
+            break
+    return size, decisions
+
+
+def by_reading(
+    question: Question, contract: Contract, steps: int
+) -> list[tuple[Contract, Decision]]:
+    """One decision for each way of keeping the uncertain promises that some call consults."""
+    readings = contract.readings()
+    decisions = [(readings[0], once(question, readings[0], contract.uncertain, steps))]
+    if decisions[0][1].consulted:
+        decisions += [(r, once(question, r, contract.uncertain, steps)) for r in readings[1:]]
+    return decisions
+
+
+def once(
+    question: Question, contract: Contract, uncertain: tuple[str, ...], steps: int
+) -> Decision:
+    """One decision by the engine asked for."""
+    limits = question.limits
+    if question.engine == "machine":
+        from .decide_states import decide_states
+
+        return decide_states(
+            question.body,
+            steps,
+            contract,
+            uncertain,
+            max_states=limits.states,
+            seconds=limits.seconds,
+        )
+    return decide(
+        question.body, steps, contract, uncertain,
+        max_executions=limits.executions, seconds=limits.seconds,
+    )  # fmt: skip
+
+
+def concluded(
+    question: Question, contract: Contract, steps: int, decisions: list[tuple[Contract, Decision]]
+) -> Verdict:
+    """The verdict that the decisions support."""
+    outcome, reason = outcome_of(contract, decisions)
+    edges = tuple(found_edges(*decisions[0])) if outcome is Outcome.REFUTED else ()
+    first = decisions[0][1]
+    return Verdict(
+        name=question.target.name,
+        contract=contract.name,
+        outcome=outcome,
+        expected=question.target.expects.get(contract.name),
+        engine=question.engine,
+        steps=steps,
+        parameters=question.parameters,
+        ops=max(d.ops for _c, d in decisions),
+        states=sum(d.states for _c, d in decisions),
+        executions=sum(d.executions for _c, d in decisions),
+        seconds=0.0,
+        waits=first.waits,
+        missing_edges=edges,
+        bounds=tuple(bounds(steps, first)),
+        warnings=tuple(warnings(outcome, first)),
+        reason=reason,
+    )
+
+
+def outcome_of(
+    contract: Contract, decisions: list[tuple[Contract, Decision]]
+) -> tuple[Outcome, str | None]:
+    """HOLDS or REFUTED when every reading agrees and every search is complete."""
+    if not any(d.holds for _c, d in decisions):
+        return Outcome.REFUTED, None
+    spent = [d.spent for _c, d in decisions if d.holds and d.spent]
+    if spent:
+        return Outcome.UNDETERMINED, f"the search ended early: {spent[0]}"
+    if all(d.holds for _c, d in decisions):
+        return Outcome.HOLDS, None
+    fields = sorted({field for _c, d in decisions for field in d.consulted})
+    rules = " ".join(" ".join((documented(field)).split()) for field in fields)
+    return Outcome.UNDETERMINED, (
+        f"it depends on a promise that {contract.name} leaves open ({', '.join(fields)}): {rules}"
+    )
+
+
+def documented(field: str) -> str:
+    """What a contract's field says."""
+    from .contract import FIELD_TEXTS
+
+    return FIELD_TEXTS[field]
+
+
+def found_edges(contract: Contract, decision: Decision) -> list[MissingEdge]:
+    """Every distinct reason for a refutation, each with its counterexample."""
+    from .reasons import reasons
+    from .tree import edges_of, record
+
+    assert decision.host is not None
+    recordings = [record(decision.host, contract, steps) for steps in decision.bad]
+    return reasons(contract, recordings, edges_of(recordings))
+
+
+def bounds(steps: int, decision: Decision) -> list[str]:
+    """What a bounded verdict covers."""
+    covered = [f"{steps} step{'s' if steps > 1 else ''}"]
+    if decision.threads > 1:
+        covered.append(f"{decision.threads} host threads")
+    if decision.branches:
+        covered.append("every choice and host schedule")
+    if decision.bounded_queries:
+        covered.append(f"queries that answer false at most {FALSES} times in a row")
+    covered.append("streams of unbounded depth")
+    return covered
+
+
+def warnings(outcome: Outcome, decision: Decision) -> list[str]:
+    """What a reader of the verdict must know beside it."""
+    said = []
+    if outcome is Outcome.HOLDS and decision.once:
+        names = ", ".join(decision.once[:4]) + (", ..." if len(decision.once) > 4 else "")
+        said.append(
+            f"used in one step only: {names}; a missing wait for them cannot show: check more steps"
+        )
+    if outcome is Outcome.REFUTED and decision.spent:
+        said.append(f"more missing edges may exist: {decision.spent}")
+    if decision.cut:
+        said.append("missing edges were looked for in the first calls only")
+    return said
+
+
+def below_size(question: Question, contract: Contract, verdict: Verdict) -> Verdict:
+    """A HOLDS where a refutation is expected: say whether it only needs more steps."""
+    _size, decisions = decided(question, contract, None)
+    if outcome_of(contract, decisions)[0] is not Outcome.REFUTED:
+        return verdict
+    note = f"below the size where it shows: refuted with {_size} steps"
+    return verdict._replace(below_size=True, warnings=(*verdict.warnings, note))

@@ -1,0 +1,133 @@
+"""Contracts: what a runtime promises, as data. A verdict is always *under a contract*.
+
+Each field is one choice on which runtimes differ, named after the rule that states it. Where a
+promise is uncertain (`None`), the model decides both with it and without it: a program holds when
+it holds either way, is refuted when it is refuted either way, and is UNDETERMINED otherwise.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+from .errors import BadInput
+
+
+class Contract(NamedTuple):
+    """What a runtime promises.
+
+    Fields that say `bool | None` are uncertain where they are None.
+    """
+
+    name: str
+    """How the command line calls it."""
+
+    title: str
+    """The runtime and where its rules come from."""
+
+    upload_awaits_write: bool
+    """R2.2, R2.3: a blocking copy from pageable memory returns after the device write (HIP), not
+    once its source is staged (CUDA)."""
+
+    pageable_staged: bool | None
+    """R2.6, U2: an asynchronous copy from pageable memory has read its source on return. Uncertain
+    where the GPU may read pageable memory itself (HMM, ATS)."""
+
+    pageable_download_awaits: bool
+    """R2.6, R2.7: an asynchronous copy to pageable memory returns when it is complete (HIP)."""
+
+    host_copies_by_cpu: bool
+    """R2.8: a copy between host memories drains its stream, then the CPU copies (HIP); otherwise
+    it runs on the stream and the host waits for it (CUDA)."""
+
+    managed_copy_awaits: bool | None
+    """R2.2, R2.11, U5: a blocking copy that touches managed memory is fully synchronous. CUDA's
+    older texts say so, the current one does not."""
+
+    memset_interior_awaits: bool
+    """R2.10: a blocking fill of device memory away from the start of its allocation waits (HIP)."""
+
+    memset_pinned_by_cpu: bool
+    """R2.10: filling pinned memory drains the stream, then the CPU fills, asynchronous form too."""
+
+    record_joins_null: bool
+    """R1.3: recording an event on a blocking stream takes the NULL stream's edge (HIP)."""
+
+    wait_joins_blocking: bool
+    """R1.4: a wait on the NULL stream gathers the blocking streams, as an operation there would;
+    CUDA names the call as one that does, HIP's header denies it."""
+
+    destroy_awaits: bool
+    """R1.7: destroying a stream waits for its work (HIP); CUDA returns at once."""
+
+    @property
+    def uncertain(self) -> tuple[str, ...]:
+        """The names of the promises that this contract leaves open."""
+        return tuple(field for field in self._fields if getattr(self, field) is None)
+
+    def readings(self) -> list[Contract]:
+        """This contract with each uncertain promise broken or kept; the weakest first."""
+        fields = self.uncertain
+        return [
+            self._replace(**dict(zip(fields, kept, strict=True)))
+            for kept in product((False, True), repeat=len(fields))
+        ]
+
+
+FIELD_TEXTS = {
+    "pageable_staged": "U2, whether an asynchronous copy from pageable memory has read its source "
+    "on return where the GPU can read that memory itself",
+    "managed_copy_awaits": "U5, whether a blocking copy of managed memory is complete on return",
+}
+"""The promises that some contract leaves open, in words."""
+
+CUDA = Contract(
+    name="cuda",
+    title="CUDA 13 as its driver API documents it",
+    upload_awaits_write=False,
+    pageable_staged=True,
+    pageable_download_awaits=False,
+    host_copies_by_cpu=False,
+    managed_copy_awaits=None,
+    memset_interior_awaits=False,
+    memset_pinned_by_cpu=False,
+    record_joins_null=False,
+    wait_joins_blocking=True,
+    destroy_awaits=False,
+)
+
+CUDA_HMM = CUDA._replace(
+    name="cuda-hmm",
+    title="CUDA 13 where the GPU may read pageable memory directly (HMM, ATS)",
+    pageable_staged=None,
+)
+
+HIP = Contract(
+    name="hip",
+    title="HIP as ROCm's runtime implements it",
+    upload_awaits_write=True,
+    pageable_staged=True,
+    pageable_download_awaits=True,
+    host_copies_by_cpu=True,
+    managed_copy_awaits=True,
+    memset_interior_awaits=True,
+    memset_pinned_by_cpu=True,
+    record_joins_null=True,
+    wait_joins_blocking=False,
+    destroy_awaits=True,
+)
+
+CONTRACTS = {contract.name: contract for contract in (CUDA, CUDA_HMM, HIP)}
+"""Every contract by name."""
+
+DEFAULT = (CUDA, HIP)
+"""The contracts under which `check` decides unless told otherwise."""
+
+
+def contract_named(name: str) -> Contract:
+    """The contract of this name; raises `BadInput` with the names that exist."""
+    try:
+        return CONTRACTS[name]
+    except KeyError:
+        known = ", ".join(CONTRACTS)
+        raise BadInput(f"unknown contract {name!r}: it is one of {known}") from None

@@ -1,0 +1,140 @@
+"""Rules of copies and fills (R2.*): what is read when, and what has happened on return.
+
+A copy is one operation with one (destination, source) pair a part and no order among parts. A
+pageable source is staged: the runtime reads it on the host, within the call, and the value travels
+in the operation; a pinned or device source is read by the operation itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from .objects import DEVICE, MANAGED, PAGEABLE, PINNED
+from .streams import Await, Streams
+
+if TYPE_CHECKING:
+    from .gpu import Call, Reads
+    from .objects import Pairs, Stream
+
+F = TypeVar("F")
+HOST = (PINNED, PAGEABLE)
+
+
+class Copies(Streams[F]):
+    """Copies and fills between every pair of memory kinds."""
+
+    # --- blocking copies: operations of the NULL stream (R2.1) ---------------------------------
+
+    def memcpy(self, call: Call) -> Await[F] | None:
+        """R2.1: an operation of the NULL stream; what the host awaits depends on the ends."""
+        pairs = call[1]
+        dst, src = pairs.dst, pairs.src
+        if dst in HOST and src in HOST:
+            return self.host_to_host(call, self.null)
+        if src == PAGEABLE:
+            return self.blocking_upload(call)
+        self.copy(self.null, pairs)
+        return (self.issued, None) if self.blocks(dst, src) else None
+
+    def blocks(self, dst: str, src: str) -> bool:
+        """R2.2, R2.3: the host waits unless both ends are on the device; R2.11 for managed ones."""
+        if dst in HOST or src in HOST:
+            return True
+        return MANAGED in {dst, src} and self.promised("managed_copy_awaits")
+
+    def blocking_upload(self, call: Call) -> Await[F] | None:
+        """R2.2: CUDA synchronises the stream, stages the source, and returns; R2.3: HIP stages
+        and waits for the device write.
+        """
+        if self.contract.upload_awaits_write:
+            self.upload(self.null, call[1])
+            return self.issued, None
+        return self.before(self.null), self.staged_upload
+
+    def staged_upload(self, call: Call) -> Await[F] | None:
+        """R2.2: the source is staged now; the device write may still be pending on return."""
+        pairs = call[1]
+        self.upload(self.null, pairs)
+        managed = pairs.dst == MANAGED and self.promised("managed_copy_awaits")
+        return (self.issued, None) if managed else None
+
+    # --- asynchronous copies ---
+
+    def memcpy_async(self, call: Call) -> Await[F] | None:
+        """R2.5: an operation of the stream and no wait; R2.6 to R2.8 for pageable memory."""
+        _verb, pairs, stream = call
+        dst, src = pairs.dst, pairs.src
+        if dst in HOST and src in HOST:
+            return self.host_to_host(call, stream)
+        if src == PAGEABLE and self.promised("pageable_staged"):
+            self.upload(stream, pairs)
+            return None
+        self.copy(stream, pairs)
+        if dst == PAGEABLE and self.contract.pageable_download_awaits:
+            return self.issued, None
+        return None
+
+    # --- how data moves ---
+
+    def copy(self, stream: Stream, pairs: Pairs) -> F:
+        """The operation reads the source itself (pinned, device and managed memory)."""
+        return self.enqueue(stream, pairs.reads, pairs)
+
+    def upload(self, stream: Stream, pairs: Pairs) -> F:
+        """The source is read on the host now; the operation carries the value (R2.6, R2.7)."""
+        held = self.sink.stage(tuple(src for _dst, src in pairs))
+        writes = tuple((dst, value) for (dst, _src), value in zip(pairs, held, strict=True))
+        return self.enqueue(stream, (), writes)
+
+    def host_to_host(self, call: Call, stream: Stream) -> Await[F]:
+        """R2.2, R2.8: CUDA runs it on the stream and waits; HIP drains the stream, then the CPU
+        copies.
+        """
+        if self.contract.host_copies_by_cpu:
+            return self.before(self.usable(stream)), self.cpu_copy
+        self.copy(stream, call[1])
+        return self.issued, None
+
+    def cpu_copy(self, call: Call) -> None:
+        """R2.8: the host thread itself reads and writes."""
+        pairs = call[1]
+        held = self.sink.stage(tuple(src for _dst, src in pairs))
+        self.sink.host_write(
+            tuple((dst, value) for (dst, _src), value in zip(pairs, held, strict=True))
+        )
+
+    # --- fills ---
+
+    def memset(self, call: Call) -> Await[F] | None:
+        """R2.10: an operation of the NULL stream; the host waits for pinned and managed memory,
+        and under HIP for device memory away from the start of its allocation.
+        """
+        _verb, regions, _value = call
+        kind = regions[0].kind
+        if kind == PINNED and self.contract.memset_pinned_by_cpu:
+            return self.before(self.null), self.cpu_fill
+        self.enqueue(self.null, (), self.filled(call))
+        interior = self.contract.memset_interior_awaits and regions[0].index > 0
+        return (self.issued, None) if kind != DEVICE or interior else None
+
+    def memset_async(self, call: Call) -> Await[F] | None:
+        """R2.10: an operation of the stream; HIP fills pinned memory by CPU, the stream drained."""
+        _verb, regions, _value, stream = call
+        if regions[0].kind == PINNED and self.contract.memset_pinned_by_cpu:
+            return self.before(self.usable(stream)), self.cpu_fill
+        self.enqueue(stream, (), self.filled(call))
+        return None
+
+    def cpu_fill(self, call: Call) -> None:
+        """R2.10: the host thread itself writes."""
+        self.sink.host_write(self.filled(call))
+
+    def filled(self, call: Call) -> Reads:
+        """The regions that a fill writes, with the version."""
+        return tuple((region, call[2]) for region in call[1])
+
+    def promised(self, field: str) -> bool:
+        """Whether the contract keeps this promise; an uncertain one is noted as consulted."""
+        if field in self.uncertain:
+            self.consulted.add(field)
+        return bool(getattr(self.contract, field))

@@ -1,0 +1,88 @@
+"""The machine as an engine: explicit states, for programs small enough."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from .decision import Decision
+from .errors import BudgetSpent, NotModelled
+from .explore import Exploration, explore
+from .host import Host
+from .schedule import Schedule
+from .sync import FALSES
+from .tree import Noting, reuse_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .contract import Contract
+    from .gpu import Gpu
+    from .machine import Transition
+    from .schedule import Step
+
+
+def decide_states(
+    body: Callable[[Gpu], None],
+    steps: int,
+    contract: Contract,
+    uncertain: tuple[str, ...] = (),
+    *,
+    max_states: int = 2_000_000,
+    seconds: float = 60.0,
+) -> Decision:
+    """Decide a program by visiting every state that it can be in."""
+    found = Decision()
+    host = found.host = Host(body, steps)
+    deadline = time.monotonic() + seconds
+    try:
+        walk = explore(
+            host, contract, uncertain, first_only=True, max_states=max_states, deadline=deadline
+        )
+    except BudgetSpent as error:
+        found.spent = str(error)
+        host.verify()
+        return found
+    host.verify()
+    if any(node.call is not None and node.call[0] == "concurrent" for node in host.nodes()):
+        raise NotModelled("the machine does not decide concurrent(): use the engine order")
+    found.states, found.ops = walk.states, len(walk.machine.ops)
+    found.consulted = walk.machine.effects.front.consulted
+    found.threads, found.once = len(host.gpu.threads), reuse_in(host).once()
+    found.branches = found.threads > 1 or any(len(node.children) > 1 for node in host.nodes())
+    found.bounded_queries = any(node.falses >= FALSES for node in host.nodes())
+    found.holds = walk.holds
+    if not walk.holds:
+        found.bad = [completed(host, contract, host_steps(walk))]
+    return found
+
+
+def host_steps(walk: Exploration) -> list[Step]:
+    """The host schedule of the first thing that the walk found wrong."""
+    path = shortest(walk)
+    return [(thread, result) for kind, thread, result in padded(path) if kind == "host"]
+
+
+def shortest(walk: Exploration) -> list[Transition]:
+    """The path to the first thing that the walk found wrong."""
+    if walk.hazards:
+        return walk.path(walk.hazards[0][0])
+    if walk.wrongs:
+        state, transition, _wrong = walk.wrongs[0]
+        return [*walk.path(state), transition]
+    return walk.path(walk.deadlocks[0])
+
+
+def padded(path: list[Transition]) -> list[Transition]:
+    """Transitions of one length."""
+    return [step if len(step) == 3 else (*step, None) for step in path]
+
+
+def completed(host: Host, contract: Contract, steps: list[Step]) -> list[Step]:
+    """A host schedule that begins with these steps, carried on to its end."""
+    schedule = Schedule(host, contract, (), Noting(host.gpu))
+    for thread, result in steps:
+        schedule.take(thread, result)
+    while options := schedule.options():
+        schedule.take(*options[0])
+    return schedule.steps

@@ -1,0 +1,36 @@
+"""What an engine hands to whoever draws the verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .host import Host
+    from .schedule import Step
+
+
+class Decision:
+    """What an engine found out about one program under one reading of a contract.
+
+    - `holds`: nothing wrong on any path; `bad`: host schedules on which something is;
+    - `ops`, `executions`, `states`: counts (see `Verdict`);
+    - `consulted`: uncertain promises on which some call depended;
+    - `once`: what was filled or recorded in one step only; `waits`: host waits in the last step;
+    - `spent`: why the search ended early, None when it is complete.
+    """
+
+    def __init__(self) -> None:
+        self.holds = True
+        self.bad: list[list[Step]] = []
+        self.host: Host | None = None
+        self.ops = 0
+        self.executions = 0
+        self.states = 0
+        self.threads = 1
+        self.consulted: set[str] = set()
+        self.once: list[str] = []
+        self.waits = 0
+        self.bounded_queries = False
+        self.branches = False
+        self.spent: str | None = None
+        self.cut = False

@@ -1,0 +1,58 @@
+"""What can go wrong, as exceptions; each knows the exit code of the command that meets it.
+
+StreamorderError
+├── BadInput            2   the protocol or the command line is wrong
+│   ├── BadProtocol         a call of the protocol is wrong; carries the source line
+│   └── UnknownPart         a part that the buffer does not have
+├── NotModelled         3   a call or a combination that this contract does not model
+├── BudgetSpent         3   the search ended before it was complete
+└── CannotRunHere       4   no GPU, no ROCm, a missing extra
+"""
+
+from __future__ import annotations
+
+
+class StreamorderError(Exception):
+    """Base of every error that Streamorder raises on purpose; its text is one clear line."""
+
+    exit_code = 2
+
+
+class BadInput(StreamorderError):
+    """The protocol or the command line is wrong: what, where, and how to mend it."""
+
+    exit_code = 2
+
+
+class BadProtocol(BadInput):
+    """A call of the protocol is wrong. `where` is `file:line` of the call once it is known."""
+
+    def __init__(self, message: str, where: str | None = None) -> None:
+        super().__init__(message)
+        self.where = where
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        return f"{self.where}: {message}" if self.where else message
+
+
+class UnknownPart(BadProtocol, AttributeError):
+    """A part that the buffer does not have (an `AttributeError`, so that `hasattr` works)."""
+
+
+class NotModelled(StreamorderError):
+    """Something is not modelled under this contract: the verdict is UNDETERMINED, never a pass."""
+
+    exit_code = 3
+
+
+class BudgetSpent(StreamorderError):
+    """A search stopped at its budget: the verdict is UNDETERMINED, never a pass."""
+
+    exit_code = 3
+
+
+class CannotRunHere(StreamorderError):
+    """This machine lacks what the command needs (a GPU, ROCm, an optional dependency)."""
+
+    exit_code = 4

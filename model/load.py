@@ -1,0 +1,110 @@
+"""Protocols from a user's own file: `FILE.py` or `FILE.py:function`."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import BadInput, StreamorderError
+from .protocol import Protocol, protocol
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def names_a_file(target: str) -> bool:
+    """Whether a command-line argument means a file rather than a catalogue entry."""
+    return target.partition(":")[0].endswith(".py")
+
+
+def load(target: str) -> list[Protocol]:
+    """The protocols that `FILE.py` declares, or the one function that `FILE.py:function` names.
+
+    Raises `BadInput` for a file that is missing, cannot be parsed, fails, or has no protocol.
+    """
+    filename, _colon, name = target.partition(":")
+    module = imported(Path(filename))
+    if name:
+        return [function_named(module, filename, name)]
+    found = [
+        thing
+        for thing in vars(module).values()
+        if isinstance(thing, Protocol) and thing.body.__module__ == module.__name__
+    ]
+    if not found:
+        raise BadInput(no_protocol(module, filename))
+    return [renamed(thing, f"{filename}:{thing.name}") for thing in dict.fromkeys(found)]
+
+
+@cache
+def imported(path: Path) -> ModuleType:
+    """Execute a file as a module of its own; its folder can be imported from, as for a script."""
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file")
+    name = f"streamorder_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise BadInput(f"{path}: cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise BadInput(f"{path}:{error.lineno}: cannot be parsed: {error.msg}") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: cannot be parsed: it is not UTF-8 text") from error
+    except StreamorderError as error:
+        raise BadInput(f"{path}: {error}") from error
+    except Exception as error:
+        line = last_line(error, path)
+        raise BadInput(
+            f"{path}{line}: importing it raised {type(error).__name__}: {error}"
+        ) from error
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def last_line(error: BaseException, path: Path) -> str:
+    """`:line` of the file itself in an error's traceback."""
+    lines = []
+    at = error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_filename == str(path):
+            lines.append(at.tb_lineno)
+        at = at.tb_next
+    return f":{lines[-1]}" if lines else ""
+
+
+def function_named(module: ModuleType, filename: str, name: str) -> Protocol:
+    """The protocol or plain function of this name."""
+    thing: Any = getattr(module, name, None)
+    if isinstance(thing, Protocol):
+        return renamed(thing, f"{filename}:{name}")
+    if inspect.isfunction(thing):
+        return renamed(protocol()(thing), f"{filename}:{name}")
+    raise BadInput(f"{filename} has no protocol or function named {name!r}")
+
+
+def no_protocol(module: ModuleType, filename: str) -> str:
+    """Why a file has nothing to check, and how to mend it."""
+    functions = [
+        name
+        for name, thing in vars(module).items()
+        if inspect.isfunction(thing) and list(inspect.signature(thing).parameters)[:1] == ["gpu"]
+    ]
+    hint = f", or name the function: {filename}:{functions[0]}" if functions else ""
+    return (
+        f"{filename} has no protocol: decorate a function f(gpu, ...) with "
+        f"@streamorder.protocol(){hint}"
+    )
+
+
+def renamed(thing: Protocol, name: str) -> Protocol:
+    """The same protocol under the name by which the command line asked for it."""
+    return Protocol(thing.body, name, thing.parameters, thing.expects)

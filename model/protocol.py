@@ -1,0 +1,92 @@
+"""Protocols: functions written against the stream API, with their parameters and expectations."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from .errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .gpu import Gpu
+
+
+class Protocol:
+    """A protocol function with the defaults of its own parameters.
+
+    - `name` is how the command line calls it, `summary` the first line of its docstring;
+    - `parameters` maps each parameter after `gpu` to its default;
+    - `expects` maps a contract's name to the verdict that a catalogue entry states (a value of
+      `Outcome`); empty for a user's protocol.
+    """
+
+    def __init__(
+        self,
+        body: Callable[..., None],
+        name: str,
+        parameters: dict[str, Any],
+        expects: Mapping[str, str],
+    ) -> None:
+        self.body = body
+        self.name = name
+        self.parameters = parameters
+        self.expects = dict(expects)
+        self.__doc__ = body.__doc__
+        self.__name__ = body.__name__
+        self.__wrapped__ = body
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (inspect.getdoc(self.body) or "").partition("\n")[0]
+
+    def bind(self, given: Mapping[str, Any]) -> Callable[[Gpu], None]:
+        """The protocol with these parameters over its defaults; raises `BadInput` for others."""
+        for name, value in given.items():
+            if name not in self.parameters:
+                known = ", ".join(f"--{known}" for known in self.parameters) or "none"
+                raise BadInput(f"{self.name} has no parameter --{name}; it has: {known}")
+            default = self.parameters[name]
+            if isinstance(default, int) and (type(value) is not type(default) or value < 0):
+                raise BadInput(f"{self.name}: --{name} takes a whole number, not {value!r}")
+        arguments = {**self.parameters, **given}
+        if any(
+            type(arguments.get(size)) is int and arguments[size] < 1 for size in ("slots", "layers")
+        ):
+            size = next(s for s in ("slots", "layers") if arguments.get(s, 1) < 1)
+            raise BadInput(f"{self.name}: --{size} must be at least 1")
+        return lambda gpu: self.body(gpu, **arguments)
+
+    def __call__(self, gpu: Gpu, **arguments: object) -> None:
+        """Run the function itself, as a protocol that builds on it does."""
+        self.body(gpu, **arguments)
+
+    def __repr__(self) -> str:
+        return f"<protocol {self.name}>"
+
+
+def protocol(
+    name: str | None = None, /, *, expects: Mapping[str, str] | None = None, **parameters: Any
+) -> Callable[[Callable[..., None]], Protocol]:
+    """Declare a function `f(gpu, ...)` a protocol, with defaults for its own parameters.
+
+    Raises `BadInput` when the function's parameters and the defaults do not fit.
+    """
+
+    def declare(body: Callable[..., None]) -> Protocol:
+        accepted = list(inspect.signature(body).parameters.values())
+        defaults = {
+            p.name: p.default for p in accepted[1:] if p.default is not inspect.Parameter.empty
+        }
+        defaults.update(parameters)
+        names = [p.name for p in accepted[1:]]
+        if not accepted or sorted(names) != sorted(defaults):
+            raise BadInput(
+                f"protocol {body.__name__!r} takes (gpu, {', '.join(names)}) but has defaults for "
+                f"({', '.join(defaults)}): give each parameter after gpu a default"
+            )
+        return Protocol(body, name or body.__name__, defaults, expects or {})
+
+    return declare

@@ -1,0 +1,213 @@
+"""A schedule carried out once more, keeping everything: the ground for counterexamples.
+
+Every phase of a host call and every operation becomes a `Moment` with its place on its lane and
+its clock. A host lane ticks once a phase here, so that clocks also say which host calls happened
+before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .clocks import UNWRITTEN, Clocks
+from .objects import Region
+from .schedule import Schedule
+
+if TYPE_CHECKING:
+    from .clocks import Clock, Frontier
+    from .contract import Contract
+    from .gpu import Gpu, Reads
+    from .host import Host, Node
+    from .objects import Stream
+
+
+class Staged:
+    """What the host read for a staged copy: in which moment, and which version."""
+
+    __slots__ = ("index", "moment", "value")
+
+    def __init__(self, moment: Moment, index: int, value: object) -> None:
+        self.moment = moment
+        self.index = index
+        self.value = value
+
+
+class Moment:
+    """One phase of a host call, or one operation of a stream.
+
+    - `index` is its place in issue order, `lane` and `tick` its place on its lane;
+    - `clock` maps other lanes to the last tick that happened before it;
+    - `node` is the call, `phase` which phase of it, `number` which operation of the phase (None:
+      the host itself), `result` the call's result;
+    - `reads` are (region, expected), `writes` (region, version), `staged` regions read to stage.
+    """
+
+    __slots__ = (
+        "clock", "index", "lane", "node", "number", "phase", "reads", "result", "staged", "stream",
+        "tick", "writes",
+    )  # fmt: skip
+
+    def __init__(
+        self, index: int, node: Node, phase: int, lane: int, tick: int, clock: Clock
+    ) -> None:
+        self.index = index
+        self.node = node
+        self.phase = phase
+        self.lane = lane
+        self.tick = tick
+        self.clock = clock
+        self.result: object = None
+        self.number: int | None = None
+        self.stream: Stream | None = None
+        self.reads: Reads = ()
+        self.writes: Reads = ()
+        self.staged: tuple[Region, ...] = ()
+
+    def knows(self, other: Moment) -> bool:
+        """Whether the other happened before this one."""
+        return other.lane != self.lane and other.tick <= self.clock.get(other.lane, 0)
+
+    def accesses(self) -> list[tuple[Region, bool]]:
+        """Each region read (False) or written (True)."""
+        reads = [(region, False) for region, _expected in self.reads]
+        staged = [(region, False) for region in self.staged]
+        return reads + staged + [(region, True) for region, _version in self.writes]
+
+    @property
+    def on_host(self) -> bool:
+        """Whether the host itself does it."""
+        return self.lane < 0
+
+
+class RecordingClocks(Clocks):
+    """Clocks that go on past what is wrong and keep every moment."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        super().__init__(gpu)
+        self.moments: list[Moment] = []
+        self.races = 0
+        self.wrongs: list[tuple[Moment, Region, object, object]] = []
+        self.now: Moment | None = None
+
+    def begin(self, node: Node, phase: int, result: object) -> None:
+        """A phase of a host call is carried out next."""
+        tick = super().tick()
+        self.now = self.add(node, phase, self.lane, tick, self.host)
+        self.now.result = result
+        self.issued_now = 0
+
+    def add(self, node: Node, phase: int, lane: int, tick: int, clock: Clock) -> Moment:
+        """Keep a moment."""
+        moment = Moment(len(self.moments), node, phase, lane, tick, clock)
+        self.moments.append(moment)
+        return moment
+
+    def tick(self) -> int:
+        """The phase has ticked already."""
+        return self.ticks[self.lane]
+
+    def op(self, stream: Stream, before: Frontier, reads: Reads, writes: Reads) -> Frontier:
+        """Issue an operation and keep it."""
+        host = self.current
+        slot = stream.slot
+        lane, _tick, clock = before
+        if lane != slot or self.joined.get(slot) is not self.host:
+            clock = self.issue(slot, before)
+        tick = self.ticks.get(slot, 0) + 1
+        self.now = moment = self.add(host.node, host.phase, slot, tick, clock)
+        moment.number, moment.stream = self.issued_now, stream
+        moment.reads, moment.writes = reads, writes
+        self.issued_now += 1
+        values = tuple((region, plain(version)) for region, version in writes)
+        after = super().op(stream, (slot, tick - 1, clock), reads, values)
+        self.now = host
+        return after
+
+    @property
+    def current(self) -> Moment:
+        """The moment that is carried out."""
+        assert self.now is not None
+        return self.now
+
+    def host_read(self, reads: Reads) -> None:
+        """The host loads now."""
+        self.current.reads = reads
+        super().host_read(reads)
+
+    def host_write(self, writes: Reads) -> None:
+        """The host stores now."""
+        self.current.writes = writes
+        super().host_write(tuple((region, plain(version)) for region, version in writes))
+
+    def stage(self, regions: tuple[Region, ...]) -> tuple[Any, ...]:
+        """The runtime reads on the host thread now."""
+        moment = self.current
+        moment.staged = regions
+        super().host_read(tuple((region, None) for region in regions))
+        held = [self.memory[region.slot][2] for region in regions]
+        return tuple(Staged(moment, i, value) for i, value in enumerate(held))
+
+    def race(self, _region: Region, _verb: str, /) -> None:
+        """Count, and go on."""
+        self.races += 1
+
+    def wrong(self, region: Region, expected: object, /) -> None:
+        """Keep, and go on."""
+        self.wrongs.append((self.current, region, expected, self.memory[region.slot][2]))
+
+
+class Recording(Schedule):
+    """A schedule that is carried out to be looked at."""
+
+    clocks: RecordingClocks
+
+    def __init__(self, host: Host, contract: Contract, uncertain: tuple[str, ...] = ()) -> None:
+        super().__init__(host, contract, uncertain, RecordingClocks(host.gpu))
+        self.phases: dict[int, int] = {}
+
+    def begin(self, node: Node, rest: object) -> None:
+        """Tell the clocks which phase of which call comes next."""
+        if node.call is not None and node.call[0] == "query" and self.steps[-1][1]:
+            self.clocks.await_(self.front.query(node.call)[0])  # true is only answered once done
+        phase = self.phases.get(node.thread, 0) + 1 if rest else 0
+        self.phases[node.thread] = phase
+        self.clocks.begin(node, phase, self.steps[-1][1])
+
+    @property
+    def moments(self) -> list[Moment]:
+        """Everything that happened, in issue order."""
+        return self.clocks.moments
+
+
+def plain(version: object) -> object:
+    """The version that a staged copy carries in this run."""
+    return version.value if isinstance(version, Staged) else version
+
+
+def simulate(moments: list[Moment]) -> list[tuple[Moment, Region, object, object]]:
+    """Carry out moments in another legal order, memory only.
+
+    Returns the reads that find a wrong version: (moment, region, expected, found).
+    """
+    memory: dict[Region, Any] = {}
+    carried: dict[tuple[Moment, int], Any] = {}
+    wrong: list[tuple[Moment, Region, object, object]] = []
+    for moment in moments:
+        for region, expected in moment.reads:
+            found = memory.get(region, UNWRITTEN)
+            if expected is not None and found != expected:
+                wrong.append((moment, region, expected, found))
+        for i, region in enumerate(moment.staged):
+            carried[moment, i] = memory.get(region, UNWRITTEN)
+        values = [resolved(version, memory, carried) for _region, version in moment.writes]
+        memory.update(zip((region for region, _version in moment.writes), values, strict=True))
+    return wrong
+
+
+def resolved(version: object, memory: dict[Region, Any], carried: dict[Any, Any]) -> object:
+    """What a written version stands for."""
+    if isinstance(version, Region):
+        return memory.get(version, UNWRITTEN)
+    if isinstance(version, Staged):
+        return carried[version.moment, version.index]
+    return version

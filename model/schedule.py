@@ -1,0 +1,156 @@
+"""One host schedule, carried out call by call on vector clocks.
+
+A schedule is a list of (thread, result): which host thread's next call (or the rest of a call, once
+what it awaits is done) is carried out, and with which result. Device operations are not scheduled:
+the clocks decide all their interleavings at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import sync
+from .clocks import EMPTY, Clocks
+from .frontend import Frontend
+from .host import OPERATIONS
+
+if TYPE_CHECKING:
+    from .clocks import Clock, Frontier
+    from .contract import Contract
+    from .gpu import Call
+    from .host import Host, Node
+
+Step = tuple[int, Any]
+
+
+class Schedule:
+    """A run of all host threads under one contract.
+
+    - `points[thread]` is where a thread is: its node, and the rest of a call that it has begun;
+    - `steps` is the schedule so far;
+    - `broken` lists the `concurrent` properties that failed, as nodes.
+    """
+
+    def __init__(
+        self, host: Host, contract: Contract, uncertain: tuple[str, ...], clocks: Clocks
+    ) -> None:
+        self.host = host
+        self.clocks = clocks
+        self.front: Frontend[Frontier] = Frontend(host.gpu, contract, clocks, uncertain)
+        self.points: dict[int, tuple[Node, Any]] = {0: (host.root, None)}
+        self.shared: sync.Shared = {}
+        self.steps: list[Step] = []
+        self.broken: list[Node] = []
+        self.issued: dict[Node, Frontier] = {}
+        self.known: dict[object, list[Clock]] = {}
+        self.waits = 0
+        self.at_step: int | None = None
+
+    # --- what can come next ---
+
+    def options(self) -> list[Step]:
+        """Every (thread, result) that can come next."""
+        return [(thread, result) for thread in self.points for result in self.results_of(thread)]
+
+    def results_of(self, thread: int) -> tuple[Any, ...]:
+        """The results that a thread's next call can have now."""
+        node, rest = self.points[thread]
+        if rest is not None:
+            return (None,)
+        if node.call is None:
+            return ()
+        verb = node.call[0]
+        if verb == "query":
+            self.clocks.enter(thread)
+            frontier, _rest = self.front.query(node.call)
+            return sync.answers(node.falses, self.clocks.covered(frontier))
+        if verb in sync.CONTROL:
+            return sync.results(node.call, self.shared, self.ended)
+        return (None,)
+
+    def ended(self, thread: int) -> bool:
+        """Whether a thread has returned."""
+        return thread in self.points and self.points[thread][0].call is None
+
+    def blocked(self) -> list[Node]:
+        """The threads that have not returned, where they are."""
+        return [node for node, _rest in self.points.values() if node.call is not None]
+
+    # --- carrying out ---
+
+    def take(self, thread: int, result: object) -> None:
+        """Carry out one step."""
+        self.steps.append((thread, result))
+        node, rest = self.points[thread]
+        assert node.call is not None
+        self.front.grow()
+        self.clocks.grow()
+        self.clocks.enter(thread)
+        self.begin(node, rest)
+        awaits = rest(node.call) if rest else self.first(node, thread, result)
+        if node.call[0] in OPERATIONS:
+            self.issued[node] = self.front.issued
+        if awaits is not None:
+            frontier, rest = awaits
+            self.count_wait(node, frontier)
+            self.clocks.await_(frontier)
+            if rest is not None:
+                self.points[thread] = (node, rest)
+                return
+        self.points[thread] = (self.host.child(node, result), None)
+
+    def count_wait(self, node: Node, frontier: Frontier) -> None:
+        """Count the host waits of the last step."""
+        if node.step is not None and node.step != self.at_step:
+            self.at_step, self.waits = node.step, 0
+        self.waits += frontier is not EMPTY
+
+    def begin(self, node: Node, rest: object) -> None:
+        """A hook for those who record: this call, or the rest of it, is carried out next."""
+
+    def first(self, node: Node, thread: int, result: object) -> Any:
+        """The first phase of a call; what it awaits."""
+        call = node.call
+        assert call is not None
+        if call[0] in sync.CONTROL:
+            self.control(node, call, thread)
+            return None
+        if call[0] == "concurrent":
+            if self.clocks.ordered(self.issued[call[1]], self.issued[call[2]]):
+                self.broken.append(node)
+            return None
+        if call[0] == "query":
+            return self.front.query(call) if result else None
+        return self.front.call(call)
+
+    def control(self, node: Node, call: Call, thread: int) -> None:
+        """Host threads among themselves: what one knew, the other learns."""
+        verb, clocks = call[0], self.clocks
+        if verb == "thread":
+            clocks.hosts[call[1].slot] = clocks.release()
+            self.points[call[1].slot] = (self.host.spawn(node), None)
+        elif verb == "join":
+            clocks.acquire(clocks.hosts[call[1].slot])
+        elif verb in {"acquire", "get"}:
+            self.learn(verb, call[1])
+        elif verb == "put":
+            self.learn_space(call[1])
+        sync.carry_out(call, thread, self.shared)
+        if verb in {"release", "put", "get"}:
+            self.known.setdefault((verb, call[1]), []).append(clocks.release())
+
+    def learn(self, verb: str, thing: Any) -> None:
+        """Release → acquire (the last one); put → get (the same item)."""
+        if verb == "acquire":
+            for known in self.known.get(("release", thing), ())[-1:]:
+                self.clocks.acquire(known)
+        else:
+            taken = len(self.known.get(("get", thing), ()))
+            self.clocks.acquire(self.known["put", thing][taken])
+
+    def learn_space(self, queue: Any) -> None:
+        """Get k → put k + capacity: a bounded queue orders the put after the get that made room."""
+        if queue.capacity is not None:
+            room = len(self.known.get(("put", queue), ())) - queue.capacity
+            if room >= 0:
+                self.clocks.acquire(self.known["get", queue][room])

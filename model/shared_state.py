@@ -1,0 +1,84 @@
+"""What a host thread's function can reach, frozen, so that a later change of it shows.
+
+Host threads may share API objects only: a checker traces each thread on its own, so a Python
+variable that one thread writes and another reads would be decided wrongly.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from .errors import BadProtocol
+from .gpu import Gpu
+from .objects import Handle, Region
+
+if TYPE_CHECKING:
+    from .where import Where
+
+CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range, frozenset)
+OPAQUE = (type, ModuleType, BuiltinFunctionType, CodeType, Gpu, Handle, Region)
+
+
+def frozen(thing: object, where: Where | None = None) -> object:
+    """A value that changes when anything reachable from `thing` does.
+
+    Reaches closure cells, globals that the code names, defaults, attributes and the contents of
+    lists, tuples, dicts, sets and deques. Raises `BadProtocol` for an iterator, whose hidden
+    position is state.
+    """
+    return _freeze(thing, {}, where)
+
+
+def _freeze(thing: Any, seen: dict[int, int], where: Where | None) -> object:
+    if isinstance(thing, CONSTANTS):
+        return type(thing), thing
+    if isinstance(thing, OPAQUE):
+        return id(thing)
+    if id(thing) in seen:
+        return "seen", seen[id(thing)]
+    seen[id(thing)] = len(seen)
+    if hasattr(type(thing), "__next__"):
+        raise BadProtocol(
+            f"host threads share an iterator ({type(thing).__name__}): its position is Python "
+            "state; threads may share API objects only",
+            str(where) if where else None,
+        )
+    return id(type(thing)), tuple(_freeze(part, seen, where) for part in _parts(thing))
+
+
+def _parts(thing: Any) -> list[Any]:
+    if isinstance(thing, (list, tuple, deque)):
+        return list(thing)
+    if isinstance(thing, dict):
+        return [part for pair in thing.items() for part in pair]
+    if isinstance(thing, (set, frozenset)):
+        return sorted(thing, key=repr)
+    if isinstance(thing, MethodType):
+        return [thing.__self__, thing.__func__]
+    if isinstance(thing, FunctionType):
+        return _reached_by(thing)
+    slots = [name for cls in type(thing).__mro__ for name in getattr(cls, "__slots__", ())]
+    fields = [getattr(thing, name) for name in slots if hasattr(thing, name)]
+    return [*fields, *_parts(getattr(thing, "__dict__", {})), id(thing)]
+
+
+def _reached_by(fn: FunctionType) -> list[Any]:
+    """What a function's code can reach: closure, defaults and the globals that it names."""
+    cells = [_content(cell) for cell in fn.__closure__ or ()]
+    names = _names(fn.__code__)
+    named = [fn.__globals__[name] for name in sorted(names) if name in fn.__globals__]
+    return [fn.__code__, *cells, fn.__defaults__, fn.__kwdefaults__, *named]
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*(_names(nested) for nested in inner))
+
+
+def _content(cell: Any) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return "empty"

@@ -1,0 +1,144 @@
+"""The order engine on a tree of calls: programs with choices or several host threads, and every
+program that is looked at again to explain a refutation.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from .clocks import Clocks
+from .decision import Decision
+from .edges import Edge, missing_edges, rank
+from .errors import BadProtocol
+from .host import Host
+from .recorder import Recording
+from .reuse import Reuse
+from .schedule import Schedule
+from .search import Search
+from .sync import FALSES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .contract import Contract
+    from .gpu import Gpu
+    from .schedule import Step
+
+BAD_SCHEDULES = 64
+"""How many refuted host schedules are looked at for distinct missing edges."""
+
+RECORDED_CALLS = 100_000
+"""How many calls of a refuted schedule are recorded to find its missing edges."""
+
+
+class Noting(Clocks):
+    """Clocks that go on past what is wrong, and say that there was something."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        super().__init__(gpu)
+        self.clean = True
+
+    def race(self, *_what: object) -> None:
+        """Note it and go on."""
+        self.clean = False
+
+    wrong = race
+
+
+def trace_single(
+    found: Decision, body: Callable[[Gpu], None], steps: int, contract: Contract
+) -> None:
+    """Trace the only schedule of a refuted program as a tree, so that it can be looked at."""
+    host = found.host = Host(body, steps)
+    schedule = Schedule(host, contract, (), Noting(host.gpu))
+    while options := schedule.options():
+        schedule.take(*options[0])
+        if len(schedule.steps) >= RECORDED_CALLS:
+            found.cut = True
+            break
+    found.ops = max(found.ops, sum(n for lane, n in schedule.clocks.ticks.items() if lane >= 0))
+    host.verify()
+    found.bad = [schedule.steps]
+
+
+def unrepeatable(body: Callable[[Gpu], None], steps: int) -> BadProtocol:
+    """The error for host code whose second run issues other calls: where they part, if seen."""
+    host = Host(body, steps)
+    try:
+        node = host.root
+        while node.call is not None:
+            node = host.child(node)
+        host.verify()
+    except BadProtocol as error:
+        return error
+    return BadProtocol("host code is not deterministic: its second trace issues different calls")
+
+
+def decide_tree(
+    body: Callable[[Gpu], None],
+    steps: int,
+    contract: Contract,
+    uncertain: tuple[str, ...],
+    max_executions: int,
+    seconds: float,
+) -> Decision:
+    """Search the host schedules of a program with choices or several host threads."""
+    found = Decision()
+    host = found.host = Host(body, steps)
+    found.branches = True
+    deadline = time.monotonic() + seconds
+    for schedule in Search(lambda: Schedule(host, contract, uncertain, Noting(host.gpu))):
+        weigh(schedule, found)
+        if found.executions >= max_executions or time.monotonic() > deadline:
+            found.spent = f"{found.executions} host schedules decided and more to come"
+            break
+    host.verify()
+    found.threads = len(host.gpu.threads)
+    found.once = reuse_in(host).once()
+    found.bounded_queries = any(node.falses >= FALSES for node in host.nodes())
+    return found
+
+
+def weigh(schedule: Schedule, found: Decision) -> None:
+    """Add one complete schedule to what was found."""
+    found.executions += 1
+    found.ops = max(found.ops, sum(n for lane, n in schedule.clocks.ticks.items() if lane >= 0))
+    found.waits = max(found.waits, schedule.waits)
+    found.consulted |= schedule.front.consulted
+    clean = isinstance(schedule.clocks, Noting) and schedule.clocks.clean
+    if not clean or schedule.broken or schedule.blocked():
+        found.holds = False
+        if len(found.bad) < BAD_SCHEDULES:
+            found.bad.append(list(schedule.steps))
+
+
+def reuse_in(host: Host) -> Reuse:
+    """What the steps of every traced path use once or again."""
+    reuse = Reuse()
+    for thing, step in host.born.items():
+        reuse.step = step
+        reuse.mark("made", thing)
+    for node in host.nodes():
+        if node.call is not None and node.step is not None:
+            reuse.note(node.call, node.step)
+    return reuse
+
+
+def record(host: Host, contract: Contract, steps: Iterable[Step]) -> Recording:
+    """Carry out a schedule once more and keep everything."""
+    recording = Recording(host, contract)
+    for thread, result in steps:
+        recording.take(thread, result)
+    return recording
+
+
+def edges_of(recordings: list[Recording]) -> list[tuple[Edge, Recording]]:
+    """Every distinct missing edge of some schedules, each with its smallest witness first."""
+    best: dict[Any, tuple[Edge, Recording]] = {}
+    for recording in recordings:
+        for edge in missing_edges(recording.moments):
+            known = best.get(edge.lines)
+            if known is None or rank(edge.pair) < rank(known[0].pair):
+                best[edge.lines] = (edge, recording)
+    return sorted(best.values(), key=lambda found: rank(found[0].pair))

@@ -1,0 +1,173 @@
+"""Verdicts: a closed set, what each means, its exit code, and how several combine.
+
+A verdict never rounds up: a budget that ran out, a call that is not modelled, an engine that could
+not run give UNDETERMINED or an error.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .trace import Event
+    from .where import Where
+
+
+class Outcome(str, Enum):
+    """What a check concludes."""
+
+    PROVED = "PROVED"
+    """No hazard, every expectation met, no hang, for every number of steps."""
+    HOLDS = "HOLDS"
+    """The same for the steps, choices and threads that were checked."""
+    REFUTED = "REFUTED"
+    """A counterexample exists."""
+    UNDETERMINED = "UNDETERMINED"
+    """A budget ran out, or something is not modelled under this contract: never a pass."""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a command that reached this verdict."""
+        return {"REFUTED": 1, "UNDETERMINED": 3}.get(self.value, 0)
+
+    def satisfies(self, expected: str) -> bool:
+        """Whether this is as expected: a bounded HOLDS satisfies an expected PROVED."""
+        return self.value == expected or (self is Outcome.HOLDS and expected == "PROVED")
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Site(NamedTuple):
+    """A call of the protocol: its source line and the call in words."""
+
+    where: Where | None
+    call: str
+
+    def as_data(self) -> dict[str, Any]:
+        """`file`, `line` and `call`."""
+        where = self.where
+        return {
+            "file": where.file if where else None,
+            "line": where.line if where else None,
+            "call": self.call,
+        }
+
+    def __str__(self) -> str:
+        return f"{self.where} {self.call}"
+
+
+class MissingEdge(NamedTuple):
+    """One reason for which a protocol is refuted, with its shortest counterexample.
+
+    `kind` is:
+    - `race`: the two calls access `region` and nothing orders them;
+    - `wrong version`: likewise, and some read then finds another version than it expects; or the
+      two are in order, and still the version is wrong (`ordered` is true);
+    - `deadlock`: the host threads wait for one another;
+    - `overlap lost`: two operations stated to be concurrent are ordered.
+    """
+
+    kind: str
+    first: Site
+    second: Site
+    region: str | None
+    regions: tuple[str, ...]
+    ordered: bool
+    sentence: str
+    consequence: str | None
+    counterexample: tuple[Event, ...]
+    schedule: tuple[tuple[Any, ...], ...]
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "from": self.first.as_data(),
+            "to": self.second.as_data(),
+            "region": self.region,
+            "regions": list(self.regions),
+            "kind": self.kind,
+            "sentence": self.sentence,
+            "consequence": self.consequence,
+            "counterexample": [event.as_data() for event in self.counterexample],
+        }
+
+
+class Verdict(NamedTuple):
+    """What one check of one protocol under one contract concluded, and for which bounds.
+
+    `ops` counts the device operations of the longest schedule, `executions` the host schedules
+    (engine `order`), `states` the states visited (engine `machine`); `seconds` is wall time.
+    `waits` counts the host's waits for the device in the last step. `below_size` is true for a
+    HOLDS where a refutation is expected that needs more steps than were asked for.
+    `bounds` says what was covered, `warnings` what a reader must know beside the verdict, `reason`
+    why an UNDETERMINED is one.
+    """
+
+    name: str
+    contract: str
+    outcome: Outcome
+    expected: str | None
+    engine: str
+    steps: int
+    parameters: dict[str, Any]
+    ops: int
+    states: int
+    executions: int
+    seconds: float
+    waits: int = 0
+    missing_edges: tuple[MissingEdge, ...] = ()
+    bounds: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    reason: str | None = None
+    below_size: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """The outcome's word."""
+        return self.outcome.value
+
+    @property
+    def as_expected(self) -> bool | None:
+        """Whether the outcome is the one that the catalogue states; None where it states none."""
+        if self.expected is None:
+            return None
+        return self.below_size or self.outcome.satisfies(self.expected)
+
+    @property
+    def exit_code(self) -> int:
+        """0 as expected, else the outcome's own code."""
+        return 0 if self.as_expected else self.outcome.exit_code
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        data: dict[str, Any] = {
+            "name": self.name,
+            "contract": self.contract,
+            "verdict": self.verdict,
+            "expected": self.expected,
+            "as_expected": self.as_expected,
+            "engine": self.engine,
+            "steps": self.steps,
+            "parameters": self.parameters,
+            "ops": self.ops,
+            "states": self.states,
+            "executions": self.executions,
+            "seconds": round(self.seconds, 6),
+            "host_waits_per_step": self.waits,
+            "bounds": list(self.bounds),
+            "warnings": list(self.warnings),
+            "reason": self.reason,
+        }
+        if self.outcome is Outcome.REFUTED:
+            data["missing_edges"] = [edge.as_data() for edge in self.missing_edges]
+        return data
+
+
+def combined_exit_code(codes: Iterable[int]) -> int:
+    """The exit code of several results: the first of 2, 1, 3 that occurs, else 4, else 0."""
+    found = set(codes)
+    return next((code for code in (2, 1, 3, 4) if code in found), 0)

@@ -1,0 +1,189 @@
+"""From a missing edge to its counterexample: order, replay, words.
+
+The counterexample carries out the down-set of the two accesses and nothing else, then the two in
+the order that shows most: one in which a read finds a wrong version, if there is one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .clocks import UNWRITTEN
+from .edges import Edge, down_set
+from .recorder import resolved, simulate
+from .replay import replay
+from .trace import Event, Touch, described
+from .verdict import MissingEdge, Site
+
+if TYPE_CHECKING:
+    from .contract import Contract
+    from .objects import Region
+    from .recorder import Moment, Recording
+
+SUFFIX = 20_000
+"""How many moments after a race are searched for a read that sees its effect."""
+
+
+class Sight(NamedTuple):
+    """A read that finds a wrong version."""
+
+    moment: Moment
+    region: Region
+    expected: object
+    found: object
+
+
+def witness(recording: Recording, contract: Contract, edge: Edge) -> MissingEdge:
+    """The counterexample of a missing edge, replayed in the machine before it is returned."""
+    first, second, region, _size = edge.pair
+    before = linear(recording.moments, down_set(first, second))
+    order, sight = worst_order(recording, before, first, second)
+    schedule = replay(recording.host, contract, before, (first, second))
+    shown = tuple(events(recording, before, order))
+    kind = "race" if sight is None else "wrong version"
+    return MissingEdge(
+        kind=kind,
+        first=site(first),
+        second=site(second),
+        region=repr(region),
+        regions=tuple(map(repr, edge.regions)),
+        ordered=False,
+        sentence=sentence(first, second, region),
+        consequence=consequence(sight),
+        counterexample=shown,
+        schedule=schedule,
+    )
+
+
+def wrong_version(recording: Recording, contract: Contract) -> MissingEdge:
+    """A read that is in order and finds a wrong version: the first one of the schedule."""
+    moment, region, expected, found = recording.clocks.wrongs[0]
+    before = linear(recording.moments, down_set(moment))
+    schedule = replay(recording.host, contract, [*before, moment])
+    writer = last_writer(before, region)
+    origin = site(writer) if writer else Site(None, "nothing")
+    text = (
+        f"{site(moment)} finds {found!r} in {region!r} where it expects {expected!r}; it is in "
+        f"order after {origin}, so the version is wrong, not the order"
+    )
+    return MissingEdge(
+        kind="wrong version",
+        first=origin,
+        second=site(moment),
+        region=repr(region),
+        regions=(repr(region),),
+        ordered=True,
+        sentence=text,
+        consequence=consequence(Sight(moment, region, expected, found)),
+        counterexample=tuple(events(recording, before, [moment])),
+        schedule=schedule,
+    )
+
+
+def last_writer(moments: list[Moment], region: Region) -> Moment | None:
+    """The last moment that wrote a region."""
+    writers = (m for m in reversed(moments) if any(r is region for r, _version in m.writes))
+    return next(writers, None)
+
+
+def linear(moments: list[Moment], needed: dict[int, int]) -> list[Moment]:
+    """The moments of a down-set in issue order, which every happens-before order agrees with."""
+    return [moment for moment in moments if moment.tick <= needed.get(moment.lane, 0)]
+
+
+def worst_order(
+    recording: Recording, before: list[Moment], first: Moment, second: Moment
+) -> tuple[list[Moment], Sight | None]:
+    """The order of the two accesses in which some read finds a wrong version, and that read."""
+    done = {m.index for m in before} | {first.index, second.index}
+    after = [m for m in recording.moments[: second.index + SUFFIX] if m.index not in done]
+    usual = {(m.index, region) for m, region, *_rest in recording.clocks.wrongs}
+    for order in ([second, first], [first, second]):
+        for seen in simulate([*before, *order, *after]):
+            if (seen[0].index, seen[1]) not in usual:
+                return order, Sight(*seen)
+    return [second, first], None
+
+
+def events(recording: Recording, before: list[Moment], last: list[Moment]) -> list[Event]:
+    """Moments as events, with the versions that they read and write."""
+    memory: dict[Region, Any] = {}
+    carried: dict[Any, Any] = {}
+    shown = []
+    roles = dict(zip(sorted(m.index for m in last), ("first", "second"), strict=False))
+    for number, moment in enumerate([*before, *last], 1):
+        touches = touched(moment, memory, carried)
+        role = roles.get(moment.index) if len(last) > 1 else ("second" if moment in last else None)
+        shown.append(event(recording, number, moment, touches, role))
+    return shown
+
+
+def touched(moment: Moment, memory: dict[Region, Any], carried: dict[Any, Any]) -> list[Touch]:
+    """A moment's accesses with the versions they see, and its effect on memory."""
+    seen = [
+        Touch(repr(r), False, repr(memory.get(r, UNWRITTEN)), None if e is None else repr(e))
+        for r, e in moment.reads
+    ]
+    for i, region in enumerate(moment.staged):
+        carried[moment, i] = memory.get(region, UNWRITTEN)
+        seen.append(Touch(repr(region), False, repr(carried[moment, i])))
+    values = [(r, resolved(version, memory, carried)) for r, version in moment.writes]
+    memory.update(values)
+    return seen + [Touch(repr(region), True, repr(value)) for region, value in values]
+
+
+def event(
+    recording: Recording, number: int, moment: Moment, touches: list[Touch], role: str | None
+) -> Event:
+    """A moment as an event."""
+    assert moment.node.call is not None
+    gpu = recording.host.gpu
+    lane = gpu.threads[-1 - moment.lane].name if moment.on_host else str(moment.stream)
+    label = described(moment.node.call)
+    if moment.on_host and moment.phase:
+        label += " goes on"
+    elif not moment.on_host and moment.node.call[0] == "launch":
+        label = moment.node.call[2]
+    verb = "call" if moment.on_host else "run"
+    return Event(
+        number, lane, moment.on_host, verb, label, moment.node.step, tuple(touches),
+        moment.node.where, role,
+    )  # fmt: skip
+
+
+def site(moment: Moment) -> Site:
+    """Where a moment's call stands, and the call in words."""
+    assert moment.node.call is not None
+    return Site(moment.node.where, described(moment.node.call))
+
+
+def sentence(first: Moment, second: Moment, region: Region) -> str:
+    """One sentence that names the edge that is missing and both source lines."""
+    verbs = [verb_on(moment, region) for moment in (first, second)]
+    return (
+        f"nothing orders {site(first).call} ({first.node.where}{at_step(first)}), which {verbs[0]} "
+        f"{region!r}, before {site(second).call} ({second.node.where}{at_step(second)}), which "
+        f"{verbs[1]} it"
+    )
+
+
+def at_step(moment: Moment) -> str:
+    """The step a moment belongs to, in words."""
+    return "" if moment.node.step is None else f", step {moment.node.step}"
+
+
+def verb_on(moment: Moment, region: Region) -> str:
+    """Whether a moment reads or writes a region."""
+    written = any(r is region and writes for r, writes in moment.accesses())
+    return "writes" if written else "reads"
+
+
+def consequence(sight: Sight | None) -> str | None:
+    """What a read then sees, in words."""
+    if sight is None:
+        return None
+    found = "nothing written yet" if sight.found is UNWRITTEN else f"version {sight.found!r}"
+    return (
+        f"{site(sight.moment).call} ({sight.moment.node.where}{at_step(sight.moment)}) finds "
+        f"{found} in {sight.region!r} where it expects version {sight.expected!r}"
+    )

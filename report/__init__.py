@@ -1,0 +1,6 @@
+"""Renderers of verdicts and counterexamples; each starts from plain data.
+
+- `lanes`: swim lanes for a terminal;
+- `text`: verdicts, tables and audits for a terminal;
+- `data`: the same as JSON.
+"""
