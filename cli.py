@@ -24,11 +24,25 @@ if TYPE_CHECKING:
     from .model.protocol import Protocol
     from .model.verdict import Verdict
 
+OPTIONS = {
+    "--help": False,
+    "--version": False,
+    "--steps": True,
+    "--contract": True,
+    "--format": True,
+    "--engine": True,
+    "--jobs": True,
+}
+"""The command's own options, and whether each takes a value."""
+
 Task = tuple[str, str, "int | None", str, "dict[str, Any]"]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one clear line."""
+    """A parser whose errors are one clear line, and whose options are never guessed."""
+
+    def __init__(self, *names: str, **settings: Any) -> None:
+        super().__init__(*names, **settings, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""
@@ -49,13 +63,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(arguments: list[str]) -> int:
     """Parse the arguments and carry out the subcommand."""
-    options, rest = parser().parse_known_args(arguments)
+    known, own = split(arguments)
+    options = parser().parse_args(known)
     if options.command is None:
+        if own:
+            raise BadInput(f"unexpected argument {own[0]!r}")
         parser().print_help()
         return 0
-    options.parameters = own_parameters(rest) if options.takes_parameters else refuse_rest(rest)
+    options.parameters = own_parameters(own) if options.takes_parameters else refuse_rest(own)
     action: Callable[[argparse.Namespace], int] = options.action
     return action(options)
+
+
+def split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The command's own words, and the `--name value` pairs that are the protocol's."""
+    known: list[str] = []
+    own: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        name, equals, _value = word.partition("=")
+        if not word.startswith("--") or name in OPTIONS:
+            known.append(word)
+            if name in OPTIONS and OPTIONS[name] and not equals:
+                known += [value for value in [next(words, None)] if value is not None]
+        else:
+            own.append(word)
+            if not equals:
+                own += [value for value in [next(words, None)] if value is not None]
+    return known, own
 
 
 def parser() -> Parser:

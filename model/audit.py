@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .clocks import EMPTY
+from .again import from_the_start
 from .contract import Contract, contract_named
 from .protocol import Protocol, protocol
 from .trace import described
@@ -12,12 +13,12 @@ from .trace import described
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .clocks import Frontier
-    from .host import Node
+    from .host import Host, Node
+    from .schedule import Schedule
     from .where import Where
 
-SCHEDULES = 1_000
-"""How many host schedules of a protocol with choices or threads are listened to."""
+SCHEDULES, SECONDS = 1_000, 30.0
+"""How many host schedules of a protocol with choices or threads are listened to, and how long."""
 
 
 class Wait(NamedTuple):
@@ -82,31 +83,34 @@ def audit(
     recorded, or an idle stream, does not. Raises `BadInput` as `check` does.
     """
     from .host import Host
-    from .schedule import Schedule
-    from .search import Search
-    from .tree import Noting
 
     target = target if isinstance(target, Protocol) else protocol()(target)
     promised = contract_named(contract) if isinstance(contract, str) else contract
     host = Host(target.bind(parameters), steps)
+    reading = promised.readings()[0]
+    tally = from_the_start(lambda: listen(host, reading))
+    host.verify()
+    return Audit(target.name, promised.name, steps, tuple(tally.waits()))
+
+
+def listen(host: Host, contract: Contract) -> Tally:
+    """Tally the host's waits in every schedule, up to a number of them."""
+    from .search import Search
+    from .tree import schedule_of
+
     tally = Tally()
 
-    class Listening(Schedule):
-        """A schedule that reports its waits."""
+    def listening() -> Schedule:
+        schedule = schedule_of(host, contract, ())
+        schedule.on_wait = tally.add
+        return schedule
 
-        def count_wait(self, node: Node, frontier: Frontier) -> None:
-            super().count_wait(node, frontier)
-            if frontier is not EMPTY:
-                tally.add(node)
-
-    reading = promised.readings()[0]
-    search = Search(lambda: Listening(host, reading, (), Noting(host.gpu)))
-    for number, _schedule in enumerate(search, 1):
+    deadline = time.monotonic() + SECONDS
+    for number, _schedule in enumerate(Search(listening, deadline), 1):
         tally.close()
         if number >= SCHEDULES:
             break
-    host.verify()
-    return Audit(target.name, promised.name, steps, tuple(tally.waits()))
+    return tally
 
 
 class Tally:

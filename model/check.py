@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .contract import Contract, contract_named
-from .errors import BadInput
+from .decision import Decision
+from .errors import BadInput, NotModelled
 from .order import decide
 from .protocol import Protocol, protocol
 from .sync import FALSES
@@ -15,7 +16,6 @@ from .verdict import Outcome, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .decision import Decision
     from .gpu import Gpu
     from .verdict import MissingEdge
 
@@ -79,8 +79,14 @@ def check(
         limits or Limits(),
     )
     started = time.perf_counter()
-    size, decisions = decided(question, promised, steps)
+    try:
+        size, decisions = decided(question, promised, steps)
+    except NotModelled as error:
+        size, decisions = steps or FIRST_SIZE, [(promised, not_modelled(error))]
     verdict = concluded(question, promised, size, decisions)
+    if not verdict.as_expected and question.parameters != target.parameters:
+        # What the catalogue states it states for the defaults.
+        verdict = verdict._replace(expected=None)
     if steps is not None and verdict.expected == "REFUTED" and verdict.outcome is Outcome.HOLDS:
         verdict = below_size(question, promised, verdict)
     return verdict._replace(seconds=time.perf_counter() - started)
@@ -108,11 +114,15 @@ def by_reading(
     question: Question, contract: Contract, steps: int
 ) -> list[tuple[Contract, Decision]]:
     """One decision for each way of keeping the uncertain promises that some call consults."""
-    readings = contract.readings()
-    decisions = [(readings[0], once(question, readings[0], contract.uncertain, steps))]
-    if decisions[0][1].consulted:
-        decisions += [(r, once(question, r, contract.uncertain, steps)) for r in readings[1:]]
-    return decisions
+    decisions: dict[Contract, Decision] = {}
+    consulted: set[str] = set()
+    while True:
+        waiting = [r for r in contract.readings(sorted(consulted)) if r not in decisions]
+        if not waiting:
+            return list(decisions.items())
+        for reading in waiting:
+            decisions[reading] = once(question, reading, contract.uncertain, steps)
+            consulted |= decisions[reading].consulted
 
 
 def once(
@@ -159,7 +169,7 @@ def concluded(
         waits=first.waits,
         missing_edges=edges,
         bounds=tuple(bounds(steps, first)),
-        warnings=tuple(warnings(outcome, first)),
+        warnings=tuple(warnings(outcome, first) + stalls(question, outcome, steps, decisions[0])),
         reason=reason,
     )
 
@@ -172,7 +182,7 @@ def outcome_of(
         return Outcome.REFUTED, None
     spent = [d.spent for _c, d in decisions if d.holds and d.spent]
     if spent:
-        return Outcome.UNDETERMINED, f"the search ended early: {spent[0]}"
+        return Outcome.UNDETERMINED, spent[0]
     if all(d.holds for _c, d in decisions):
         return Outcome.HOLDS, None
     fields = sorted({field for _c, d in decisions for field in d.consulted})
@@ -191,12 +201,15 @@ def documented(field: str) -> str:
 
 def found_edges(contract: Contract, decision: Decision) -> list[MissingEdge]:
     """Every distinct reason for a refutation, each with its counterexample."""
-    from .reasons import reasons
+    from .reasons import hang, reasons
     from .tree import edges_of, record
 
     assert decision.host is not None
     recordings = [record(decision.host, contract, steps) for steps in decision.bad]
-    return reasons(contract, recordings, edges_of(recordings))
+    found = reasons(contract, recordings, edges_of(recordings))
+    if decision.hang is not None:
+        found.append(hang(decision.host, contract, decision.hang))
+    return found
 
 
 def bounds(steps: int, decision: Decision) -> list[str]:
@@ -209,6 +222,8 @@ def bounds(steps: int, decision: Decision) -> list[str]:
     if decision.bounded_queries:
         covered.append(f"queries that answer false at most {FALSES} times in a row")
     covered.append("streams of unbounded depth")
+    if decision.spins:
+        covered.append("streams that make progress independently")
     return covered
 
 
@@ -225,6 +240,29 @@ def warnings(outcome: Outcome, decision: Decision) -> list[str]:
     if decision.cut:
         said.append("missing edges were looked for in the first calls only")
     return said
+
+
+def stalls(
+    question: Question, outcome: Outcome, steps: int, decision: tuple[Contract, Decision]
+) -> list[str]:
+    """R1.2: whether a program that spins may hang where streams do not progress independently."""
+    contract, found = decision
+    if not found.spins or outcome is not Outcome.HOLDS:
+        return []
+    serial = contract._replace(streams_progress=False)
+    alone = once(question._replace(engine="machine"), serial, (), steps)
+    if alone.spent:
+        return [f"whether it hangs where streams are serialised is undetermined: {alone.spent}"]
+    if alone.holds:
+        return []
+    return ["it can hang where a waiting stream holds up the others, which R1.2 allows"]
+
+
+def not_modelled(error: NotModelled) -> Decision:
+    """The decision on a program that uses something that is not modelled: none."""
+    found = Decision()
+    found.spent = str(error)
+    return found
 
 
 def below_size(question: Question, contract: Contract, verdict: Verdict) -> Verdict:

@@ -9,27 +9,32 @@ not place after them is a hazard, so one pass decides one host schedule, whateve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .objects import Region
+from .errors import Again
+from .memory import POISON, UNINITIALISED, UNWRITTEN, Idempotent, Region, spoiled
 
 if TYPE_CHECKING:
-    from .gpu import Gpu, Reads
-    from .objects import Stream
+    from .calls import Reads
+    from .gpu import Gpu
+    from .objects import Cell, Stream
 
 Clock = dict[int, int]
 Frontier = tuple[int, int, Clock]
 
 
-class Unwritten:
-    """The version of a region that nothing has written yet; it equals no version."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-UNWRITTEN = Unwritten()
 EMPTY: Frontier = (0, 0, {})
+
+
+SAME = -1_000_000_000
+"""The lane of a group of idempotent writes: no clock has a tick of it."""
+
+
+class Group(NamedTuple):
+    """Idempotent writes of one version: the write before them all, and each writer's last tick."""
+
+    base: tuple[int, int]
+    members: Clock
 
 
 class Found(BaseException):
@@ -44,7 +49,7 @@ class Clocks:
     - `host` is the clock of the host thread whose call is carried out; it is replaced, never
       changed, so that a stream can tell by identity that it has joined it;
     - `joined[slot]` is the host clock that a stream's tail includes;
-    - `memory[slot]` is `[lane, tick, version, {lane: tick of its last read}]` of a region.
+    - `memory[slot]` is `[lane, tick, version, {lane: tick of its last read}, group]` of a region.
     """
 
     empty: Frontier = EMPTY
@@ -63,7 +68,7 @@ class Clocks:
     def grow(self) -> None:
         """Give regions made since a memory cell each."""
         for _ in range(len(self.gpu.regions) - len(self.memory)):
-            self.memory.append([-1, 0, UNWRITTEN, {}])
+            self.memory.append([-1, 0, UNWRITTEN, {}, None])
 
     # --- host threads ---
 
@@ -122,8 +127,8 @@ class Clocks:
             for region, expected in reads:
                 cell = memory[region.slot]
                 if cell[0] != slot and cell[1] > clock.get(cell[0], 0):
-                    self.race(region, "read")
-                if expected is not None and cell[2] != expected:
+                    self.unordered(cell, slot, clock, region)
+                if cell[2] is not expected and spoiled(cell[2], expected):
                     self.wrong(region, expected)
                 cell[3][slot] = tick
         if writes:
@@ -145,14 +150,46 @@ class Clocks:
         values = [memory[v.slot][2] if type(v) is Region else v for _region, v in writes]
         for (region, _version), value in zip(writes, values):  # noqa: B905 - of one length
             cell = memory[region.slot]
+            if cell[2] is POISON and value is not UNINITIALISED and value is not POISON:
+                self.wrong(region, None)
+            if type(value) is Idempotent:
+                self.store_same(lane, tick, clock, region, value.value)
+                continue
             if cell[0] != lane and cell[1] > clock.get(cell[0], 0):
-                self.race(region, "write")
+                self.unordered(cell, lane, clock, region)
             if cell[3]:
-                for reader, at in cell[3].items():
-                    if reader != lane and at > clock.get(reader, 0):
-                        self.race(region, "write")
-                cell[3] = {}
+                self.after_readers(cell, lane, clock, region)
             cell[0], cell[1], cell[2] = lane, tick, value
+
+    def after_readers(self, cell: list[Any], lane: int, clock: Clock, region: Region) -> None:
+        """A write comes after every read of what it overwrites."""
+        for reader, at in cell[3].items():
+            if reader != lane and at > clock.get(reader, 0):
+                self.race(region)
+        cell[3] = {}
+
+    def store_same(self, lane: int, tick: int, clock: Clock, region: Region, value: object) -> None:
+        """A write that needs no order with others of an equal version: they form a group, whose
+        place is a lane that no clock knows.
+        """
+        cell = self.memory[region.slot]
+        joins = cell[0] == SAME and cell[2] == value
+        base = cell[4].base if joins else (cell[0], cell[1])
+        if not joins and cell[0] != lane and cell[1] > clock.get(cell[0], 0):
+            self.unordered(cell, lane, clock, region)
+        if joins and base[0] != lane and base[1] > clock.get(base[0], 0):
+            self.race(region)
+        self.after_readers(cell, lane, clock, region)
+        members = cell[4].members if joins else {}
+        cell[:] = SAME, 1, value, {}, Group(base, {**members, lane: tick})
+
+    def unordered(self, cell: list[Any], lane: int, clock: Clock, region: Region) -> None:
+        """A last write that the clock does not know: a hazard, unless it is a group it knows."""
+        if cell[0] == SAME:
+            members = cell[4].members.items()
+            if all(other == lane or at <= clock.get(other, 0) for other, at in members):
+                return
+        self.race(region)
 
     def tick(self) -> int:
         """A new place on the current host thread's lane."""
@@ -167,8 +204,8 @@ class Clocks:
         for region, expected in reads:
             cell = self.memory[region.slot]
             if cell[0] != lane and cell[1] > clock.get(cell[0], 0):
-                self.race(region, "read")
-            if expected is not None and cell[2] != expected:
+                self.unordered(cell, lane, clock, region)
+            if spoiled(cell[2], expected):
                 self.wrong(region, expected)
             cell[3][lane] = tick
 
@@ -184,13 +221,36 @@ class Clocks:
 
     # --- what was found ---
 
-    def race(self, region: Region, verb: str, /) -> None:
+    def race(self, region: Region, /) -> None:
         """Two accesses without an order."""
-        raise Found(region, verb)
+        raise Found(region)
 
     def wrong(self, region: Region, expected: object, /) -> None:
-        """A read in order, of a version that was not expected."""
+        """An access in order, of a version that was not expected, or of freed memory."""
         raise Found(region, expected)
+
+    def signal(self, stream: Stream, before: Frontier, cell: Cell, value: int) -> Frontier:
+        """Cells need `values`: the search starts again with it."""
+        raise Again(stream, before, cell, value)
+
+    await_cell = signal
+
+    def host_signal(self, cell: Cell, value: int) -> None:
+        """Cells need `values`."""
+        raise Again(cell, value)
+
+    # --- for those who record, or carry operations out later ---
+
+    def origin(self) -> Any:
+        """Where an operation belongs that is carried out later."""
+        return None
+
+    def place(self) -> Any:
+        """Where we are."""
+        return None
+
+    def back_to(self, place: Any) -> None:
+        """What follows belongs to an earlier call."""
 
     def ordered(self, first: Frontier, second: Frontier) -> bool:
         """Whether one of two operations happens before the other."""

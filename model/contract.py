@@ -8,9 +8,12 @@ it holds either way, is refuted when it is refuted either way, and is UNDETERMIN
 from __future__ import annotations
 
 from itertools import product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Contract(NamedTuple):
@@ -53,24 +56,63 @@ class Contract(NamedTuple):
     record_joins_null: bool
     """R1.3: recording an event on a blocking stream takes the NULL stream's edge (HIP)."""
 
-    wait_joins_blocking: bool
-    """R1.4: a wait on the NULL stream gathers the blocking streams, as an operation there would;
-    CUDA names the call as one that does, HIP's header denies it."""
+    wait_joins_blocking: bool | None
+    """R1.4: a wait on the NULL stream gathers the blocking streams, as an operation there would.
+    CUDA names the call as one that does; HIP's code does it, its header denies it."""
+
+    wait_joins_null: bool | None
+    """R1.4: a wait on a blocking stream takes the NULL stream's edge. HIP's code does it, its
+    header denies it; CUDA says so only if the wait counts as an operation."""
+
+    null_sync_covers_blocking: bool | None
+    """R1.6, U12: waiting for the NULL stream on the host waits for the blocking streams (HIP).
+    CUDA implies it and does not say it."""
 
     destroy_awaits: bool
     """R1.7: destroying a stream waits for its work (HIP); CUDA returns at once."""
+
+    free_awaits: bool | None
+    """R6.1, R6.2: freeing plain device memory waits for the whole device. CUDA's guide says that
+    it synchronises, and its API page not to rely on such waits; HIP does."""
+
+    graph_launches_ordered: bool
+    """R5.1: a launch of an executable graph comes after all its earlier launches, from any stream
+    (CUDA); under HIP only the stream orders them."""
+
+    graph_pageable_staged: bool | None
+    """R5.4, U3: a copy node from pageable memory reads its source within the launch call (HIP).
+    CUDA does not say whether then or when the node runs."""
+
+    event_nodes: bool
+    """R3.9: events can be recorded and awaited by nodes of a graph (CUDA)."""
+
+    early_launch: bool
+    """R8.4: a kernel may start before the one before it in its stream is done (CUDA)."""
+
+    early_wait_transitive: bool | None
+    """R8.4, U6: an early kernel that waits for the one before it thereby waits for what that one
+    did not wait for. Nobody says."""
+
+    peer_copies_on_null: bool
+    """R2.9: a copy of another device's memory moves to that device's NULL stream (HIP)."""
+
+    streams_progress: bool = True
+    """R1.2: streams make progress independently. Neither vendor promises it: programs that spin
+    are decided with it, and what happens without is said beside the verdict."""
 
     @property
     def uncertain(self) -> tuple[str, ...]:
         """The names of the promises that this contract leaves open."""
         return tuple(field for field in self._fields if getattr(self, field) is None)
 
-    def readings(self) -> list[Contract]:
-        """This contract with each uncertain promise broken or kept; the weakest first."""
-        fields = self.uncertain
+    def readings(self, fields: Iterable[str] = ()) -> list[Contract]:
+        """This contract with each of these promises broken or kept, every way, the weakest first;
+        the other uncertain ones are broken.
+        """
+        weakest = self._replace(**dict.fromkeys(self.uncertain, False))
         return [
-            self._replace(**dict(zip(fields, kept, strict=True)))
-            for kept in product((False, True), repeat=len(fields))
+            weakest._replace(**dict(zip(fields, kept, strict=True)))
+            for kept in product((False, True), repeat=len(tuple(fields)))
         ]
 
 
@@ -78,6 +120,15 @@ FIELD_TEXTS = {
     "pageable_staged": "U2, whether an asynchronous copy from pageable memory has read its source "
     "on return where the GPU can read that memory itself",
     "managed_copy_awaits": "U5, whether a blocking copy of managed memory is complete on return",
+    "wait_joins_blocking": "R1.4, whether a wait on the NULL stream gathers the blocking streams",
+    "wait_joins_null": "R1.4, whether a wait on a blocking stream waits for the NULL stream too",
+    "null_sync_covers_blocking": "R1.6, whether waiting for the NULL stream on the host waits for "
+    "the blocking streams too",
+    "free_awaits": "R6.1, whether freeing device memory may be relied on to wait for the device",
+    "graph_pageable_staged": "U3, whether a graph's copy node reads pageable memory at the launch "
+    "call or when it runs",
+    "early_wait_transitive": "U6, whether an early kernel that waits for the one before it also "
+    "waits for what came before that one",
 }
 """The promises that some contract leaves open, in words."""
 
@@ -93,7 +144,16 @@ CUDA = Contract(
     memset_pinned_by_cpu=False,
     record_joins_null=False,
     wait_joins_blocking=True,
+    wait_joins_null=None,
+    null_sync_covers_blocking=None,
     destroy_awaits=False,
+    free_awaits=None,
+    graph_launches_ordered=True,
+    graph_pageable_staged=None,
+    event_nodes=True,
+    early_launch=True,
+    early_wait_transitive=None,
+    peer_copies_on_null=False,
 )
 
 CUDA_HMM = CUDA._replace(
@@ -113,8 +173,17 @@ HIP = Contract(
     memset_interior_awaits=True,
     memset_pinned_by_cpu=True,
     record_joins_null=True,
-    wait_joins_blocking=False,
+    wait_joins_blocking=None,
+    wait_joins_null=None,
+    null_sync_covers_blocking=True,
     destroy_awaits=True,
+    free_awaits=True,
+    graph_launches_ordered=False,
+    graph_pageable_staged=True,
+    event_nodes=False,
+    early_launch=False,
+    early_wait_transitive=True,
+    peer_copies_on_null=True,
 )
 
 CONTRACTS = {contract.name: contract for contract in (CUDA, CUDA_HMM, HIP)}

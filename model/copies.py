@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from .objects import DEVICE, MANAGED, PAGEABLE, PINNED
+from .memory import DEVICE, MANAGED, PAGEABLE, PINNED
 from .streams import Await, Streams
 
 if TYPE_CHECKING:
-    from .gpu import Call, Reads
-    from .objects import Pairs, Stream
+    from .calls import Call, Reads
+    from .memory import Pairs
+    from .objects import Stream
 
 F = TypeVar("F")
 HOST = (PINNED, PAGEABLE)
@@ -27,13 +28,13 @@ class Copies(Streams[F]):
 
     def memcpy(self, call: Call) -> Await[F] | None:
         """R2.1: an operation of the NULL stream; what the host awaits depends on the ends."""
-        pairs = call[1]
+        _verb, pairs, null = call
         dst, src = pairs.dst, pairs.src
         if dst in HOST and src in HOST:
-            return self.host_to_host(call, self.null)
+            return self.host_to_host(call, null)
         if src == PAGEABLE:
             return self.blocking_upload(call)
-        self.copy(self.null, pairs)
+        self.copy(null, pairs)
         return (self.issued, None) if self.blocks(dst, src) else None
 
     def blocks(self, dst: str, src: str) -> bool:
@@ -46,15 +47,16 @@ class Copies(Streams[F]):
         """R2.2: CUDA synchronises the stream, stages the source, and returns; R2.3: HIP stages
         and waits for the device write.
         """
+        _verb, pairs, null = call
         if self.contract.upload_awaits_write:
-            self.upload(self.null, call[1])
+            self.upload(null, pairs)
             return self.issued, None
-        return self.before(self.null), self.staged_upload
+        return self.idle(null), self.staged_upload
 
     def staged_upload(self, call: Call) -> Await[F] | None:
         """R2.2: the source is staged now; the device write may still be pending on return."""
-        pairs = call[1]
-        self.upload(self.null, pairs)
+        _verb, pairs, null = call
+        self.upload(null, pairs)
         managed = pairs.dst == MANAGED and self.promised("managed_copy_awaits")
         return (self.issued, None) if managed else None
 
@@ -62,23 +64,58 @@ class Copies(Streams[F]):
 
     def memcpy_async(self, call: Call) -> Await[F] | None:
         """R2.5: an operation of the stream and no wait; R2.6 to R2.8 for pageable memory."""
-        _verb, pairs, stream = call
+        _verb, pairs, stream, source = call
         dst, src = pairs.dst, pairs.src
         if dst in HOST and src in HOST:
             return self.host_to_host(call, stream)
-        if src == PAGEABLE and self.promised("pageable_staged"):
+        if source == "any":
+            self.copy_any_time(stream, pairs)
+        elif source == "call" or (source is None and self.stages(stream, src)):
             self.upload(stream, pairs)
             return None
-        self.copy(stream, pairs)
+        else:
+            self.copy(stream, pairs)
         if dst == PAGEABLE and self.contract.pageable_download_awaits:
             return self.issued, None
         return None
+
+    def stages(self, _stream: Stream, src: str) -> bool:
+        """R2.6, R2.7: pageable memory is staged at the call; in a capture see `Graphs`."""
+        return src == PAGEABLE and self.promised("pageable_staged")
 
     # --- how data moves ---
 
     def copy(self, stream: Stream, pairs: Pairs) -> F:
         """The operation reads the source itself (pinned, device and managed memory)."""
+        if pairs.device != stream.device and self.contract.peer_copies_on_null:
+            return self.peer_copy(stream, pairs)
         return self.enqueue(stream, pairs.reads, pairs)
+
+    def peer_copy(self, stream: Stream, pairs: Pairs) -> F:
+        """R2.9: HIP runs it on the NULL stream of the memory's device, after the caller's stream,
+        which then waits for it.
+        """
+        tail, null = self.cells[self.usable(stream).slot], self.gpu.null(pairs.device)
+        self.cells[null.slot] = self.sink.join(self.cells[null.slot], tail)
+        after = self.enqueue(null, pairs.reads, pairs)
+        self.cells[stream.slot] = self.sink.join(tail, after)
+        return after
+
+    def copy_any_time(self, stream: Stream, pairs: Pairs) -> F:
+        """A batched copy that may read its source at any time from the call on: an operation of
+        its own reads, another in stream order writes.
+        """
+        number = self.notes.get(self.hidden("any", stream), 0) + 1
+        self.notes[self.hidden("any", stream)] = number
+        lane = self.hidden(f"{stream.name} (source)", stream, number)
+        held = tuple(self.gpu.scratch(src, number) for _dst, src in pairs)
+        self.grow()
+        copied = tuple((at, src) for at, (_dst, src) in zip(held, pairs, strict=True))
+        early = self.sink.op(lane, self.sink.empty, pairs.reads, copied)
+        self.cells[stream.slot] = self.sink.join(self.cells[self.usable(stream).slot], early)
+        reads = tuple((at, None) for at in held)
+        writes = tuple((dst, at) for at, (dst, _src) in zip(held, pairs, strict=True))
+        return self.enqueue(stream, reads, writes)
 
     def upload(self, stream: Stream, pairs: Pairs) -> F:
         """The source is read on the host now; the operation carries the value (R2.6, R2.7)."""
@@ -109,11 +146,11 @@ class Copies(Streams[F]):
         """R2.10: an operation of the NULL stream; the host waits for pinned and managed memory,
         and under HIP for device memory away from the start of its allocation.
         """
-        _verb, regions, _value = call
+        _verb, regions, _value, null = call
         kind = regions[0].kind
         if kind == PINNED and self.contract.memset_pinned_by_cpu:
-            return self.before(self.null), self.cpu_fill
-        self.enqueue(self.null, (), self.filled(call))
+            return self.before(null), self.cpu_fill
+        self.enqueue(null, (), self.filled(call))
         interior = self.contract.memset_interior_awaits and regions[0].index > 0
         return (self.issued, None) if kind != DEVICE or interior else None
 
@@ -132,9 +169,3 @@ class Copies(Streams[F]):
     def filled(self, call: Call) -> Reads:
         """The regions that a fill writes, with the version."""
         return tuple((region, call[2]) for region in call[1])
-
-    def promised(self, field: str) -> bool:
-        """Whether the contract keeps this promise; an uncertain one is noted as consulted."""
-        if field in self.uncertain:
-            self.consulted.add(field)
-        return bool(getattr(self.contract, field))

@@ -6,12 +6,11 @@ import time
 from typing import TYPE_CHECKING
 
 from .decision import Decision
-from .errors import BudgetSpent, NotModelled
+from .errors import BudgetSpent
 from .explore import Exploration, explore
 from .host import Host
-from .schedule import Schedule
 from .sync import FALSES
-from .tree import Noting, reuse_in
+from .tree import reuse_in, schedule_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,14 +44,17 @@ def decide_states(
         return found
     host.verify()
     if any(node.call is not None and node.call[0] == "concurrent" for node in host.nodes()):
-        raise NotModelled("the machine does not decide concurrent(): use the engine order")
+        found.spent = "the machine does not decide concurrent(): use the engine order"
+        return found
     found.states, found.ops = walk.states, len(walk.machine.ops)
     found.consulted = walk.machine.effects.front.consulted
     found.threads, found.once = len(host.gpu.threads), reuse_in(host).once()
     found.branches = found.threads > 1 or any(len(node.children) > 1 for node in host.nodes())
-    found.bounded_queries = any(node.falses >= FALSES for node in host.nodes())
-    found.holds = walk.holds
-    if not walk.holds:
+    found.bounded_queries = any(n >= FALSES for node in host.nodes() for n in node.falses.values())
+    found.holds, found.spins = walk.holds, host.gpu.cells_used
+    if walk.deadlocks and not (walk.hazards or walk.wrongs):
+        found.hang = walk.path(walk.deadlocks[0])
+    elif not walk.holds:
         found.bad = [completed(host, contract, host_steps(walk))]
     return found
 
@@ -80,7 +82,7 @@ def padded(path: list[Transition]) -> list[Transition]:
 
 def completed(host: Host, contract: Contract, steps: list[Step]) -> list[Step]:
     """A host schedule that begins with these steps, carried on to its end."""
-    schedule = Schedule(host, contract, (), Noting(host.gpu))
+    schedule = schedule_of(host, contract, ())
     for thread, result in steps:
         schedule.take(thread, result)
     while options := schedule.options():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .host import Host
+    from .machine import Transition
     from .schedule import Step
 
 
@@ -16,6 +17,8 @@ class Decision:
     - `ops`, `executions`, `states`: counts (see `Verdict`);
     - `consulted`: uncertain promises on which some call depended;
     - `once`: what was filled or recorded in one step only; `waits`: host waits in the last step;
+    - `spins`: some wait is for a cell; `undecided`: clocks cannot decide it, the machine must;
+    - `hang`: how the machine came to where nothing can go on;
     - `spent`: why the search ended early, None when it is complete.
     """
 
@@ -32,5 +35,8 @@ class Decision:
         self.waits = 0
         self.bounded_queries = False
         self.branches = False
+        self.spins = False
+        self.undecided = False
         self.spent: str | None = None
         self.cut = False
+        self.hang: list[Transition] | None = None

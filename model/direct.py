@@ -7,35 +7,95 @@ its calls go straight through the front end into vector clocks. `Branches` says 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from .clocks import EMPTY, Clocks
-from .errors import BadProtocol, StreamorderError
+from .clocks import EMPTY, Clocks, Found
+from .errors import BadProtocol, NotModelled, StreamorderError, in_one_line
 from .frontend import Frontend
 from .reuse import Reuse
 from .where import failed_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from .calls import Call
     from .clocks import Frontier
     from .contract import Contract
-    from .gpu import Call, Gpu
+    from .gpu import Gpu
 
-BRANCHING = frozenset({"choose", "query", "thread", "join", "get", "put", "acquire", "release"})
+BRANCHING = frozenset(
+    {"choose", "query", "thread", "join", "get", "put", "acquire", "release"}
+    | {"write_value", "wait_value", "set_cell", "wait_cell"}
+)
+"""Verbs with which a program is traced as a tree."""
+
+CALLS_A_LOOK = 20_000
+"""After how many calls the deadline is looked at."""
 
 
 class Branches(BaseException):
     """The host has more than one schedule: trace it as a tree (`host`) and search (`search`)."""
 
 
-class Direct:
-    """The reading that decides as calls arrive. Raises `Found` at the first thing wrong."""
+class Spent(BaseException):
+    """The time is over."""
 
-    def __init__(self, gpu: Gpu, contract: Contract, uncertain: tuple[str, ...]) -> None:
+
+class Ended:
+    """The reading after the end: a protocol that swallows why it was stopped is stopped again."""
+
+    def __init__(self, thread: int, why: BaseException) -> None:
+        self.thread = thread
+        self.made = 0
+        self.allowed: str | None = None
+        self.why = why
+
+    def call(self, _call: Call) -> NoReturn:
+        """Stop."""
+        raise self.why
+
+    def mark(self, what: str, value: object) -> None:
+        """Nothing is noted any more."""
+
+
+class Listener:
+    """What both readings of a single schedule share.
+
+    `digest` stands for all calls so far; `over` is why the run was stopped, None while it goes on.
+    """
+
+    def __init__(self, gpu: Gpu, deadline: float) -> None:
+        self.gpu = gpu
+        self.deadline = deadline
         self.thread = 0
         self.made = 0
+        self.allowed: str | None = None
         self.digest = 0
+        self.left = CALLS_A_LOOK
+        self.over: BaseException | None = None
+
+    def stop(self, why: BaseException) -> NoReturn:
+        """End the run, whatever the protocol catches."""
+        self.over = why
+        self.gpu.attach(Ended(self.thread, why))
+        raise why
+
+    def look(self) -> None:
+        """Stop when the time is over."""
+        self.left = CALLS_A_LOOK
+        if time.monotonic() > self.deadline:
+            self.stop(Spent())
+
+
+class Direct(Listener):
+    """The reading that decides as calls arrive; it stops at the first thing wrong."""
+
+    def __init__(
+        self, gpu: Gpu, contract: Contract, uncertain: tuple[str, ...], deadline: float
+    ) -> None:
+        super().__init__(gpu, deadline)
         self.waits = 0
         self.overlaps = True
         self.clocks = Clocks(gpu)
@@ -44,21 +104,27 @@ class Direct:
         self.rules = {name: getattr(self.front, name) for name in rules}
 
     def call(self, call: Call) -> Any:
-        """Carry out one call."""
+        """Carry out one call; an operation's frontier is its handle."""
         verb = call[0]
-        if verb in BRANCHING:
-            raise Branches
+        if verb in BRANCHING or (verb == "launch" and call[5]):
+            self.stop(Branches())
         if verb == "concurrent":
             self.overlaps &= not self.clocks.ordered(call[1], call[2])
             return None
         self.digest = hash((self.digest, call))
-        awaits = self.rules[verb](call)
-        while awaits is not None:
-            frontier, rest = awaits
-            if frontier is not EMPTY:
-                self.waits += 1
-                self.clocks.await_(frontier)
-            awaits = rest(call) if rest is not None else None
+        self.left -= 1
+        if not self.left:
+            self.look()
+        try:
+            awaits = self.rules[verb](call)
+            while awaits is not None:
+                frontier, rest = awaits
+                if frontier is not EMPTY:
+                    self.waits += 1
+                    self.clocks.await_(frontier)
+                awaits = rest(call) if rest is not None else None
+        except (Found, NotModelled) as why:
+            self.stop(why)
         return self.front.issued
 
     def mark(self, what: str, value: object) -> None:
@@ -66,7 +132,6 @@ class Direct:
         self.digest = hash((self.digest, what, value))
         if what == "made":
             self.front.grow()
-            self.clocks.grow()
         elif what == "step" and value is not None:
             self.waits = 0
 
@@ -76,23 +141,25 @@ class Direct:
         return sum(count for lane, count in self.clocks.ticks.items() if lane >= 0)
 
 
-class Echo:
+class Echo(Listener):
     """The reading that only listens: the same digest of the calls, and what was reused."""
 
-    def __init__(self) -> None:
-        self.thread = 0
-        self.made = 0
-        self.digest = 0
+    def __init__(self, gpu: Gpu, deadline: float) -> None:
+        super().__init__(gpu, deadline)
         self.reuse = Reuse()
 
     def call(self, call: Call) -> Any:
         """Listen to one call."""
         verb = call[0]
         if verb in BRANCHING:
-            raise Branches
+            self.stop(Branches())
         if verb == "concurrent":
             return None
         self.digest = hash((self.digest, call))
+        self.left -= 1
+        if not self.left:
+            self.look()
+        self.reuse.calls += 1
         if verb != "launch" or call[4]:
             self.reuse.note(call)
         return call
@@ -103,18 +170,29 @@ class Echo:
         self.reuse.mark(what, value)
 
 
-def run(gpu: Gpu, body: Callable[[Gpu], None], reading: Direct | Echo) -> None:
-    """Run the protocol's own Python against a reading; its own exceptions are bad protocols."""
-    gpu.attach(reading)
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What a protocol's own Python raises, as bad protocols with their source line; a refusal that
+    it has swallowed is raised again.
+    """
+    BadProtocol.last = None
     try:
-        body(gpu)
+        yield
     except BadProtocol as error:
-        if error.where is None:
-            error.where = failed_at(error)
+        error.where = error.where or failed_at(error)
         raise
     except StreamorderError:
         raise
-    except Exception as error:
-        raise BadProtocol(
-            f"the protocol raised {type(error).__name__}: {error}", failed_at(error)
-        ) from error
+    except (Exception, SystemExit) as error:
+        raise BadProtocol(f"the protocol raised {in_one_line(error)}", failed_at(error)) from error
+    if BadProtocol.last is not None:
+        raise BadProtocol.last
+
+
+def run(gpu: Gpu, body: Callable[[Gpu], None], reading: Direct | Echo) -> None:
+    """Run the protocol's own Python against a reading; raises why it was stopped, if it was."""
+    gpu.attach(reading)
+    with refusals():
+        body(gpu)
+    if reading.over is not None:
+        raise reading.over

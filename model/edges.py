@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from .memory import conflict
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .objects import Region
+    from .memory import Idempotent, Region
     from .recorder import Moment
     from .where import Where
 
+Known = tuple["Moment", "bool | Idempotent"]
 Lines = tuple["Where | None", "Where | None"]
 
 
@@ -69,39 +72,39 @@ def rank(pair: Pair) -> tuple[int, int, int, int]:
 
 def unordered(moments: list[Moment]) -> Iterator[Pair]:
     """Unordered conflicting pairs: for each second access, the earliest first one a line."""
-    lanes: dict[Region, dict[int, list[tuple[Moment, bool]]]] = {}
-    kinds: dict[tuple[Region, int], set[tuple[Where | None, bool]]] = {}
+    lanes: dict[int, dict[int, list[Known]]] = {}
+    kinds: dict[tuple[int, int], set[tuple[Where | None, bool | Idempotent]]] = {}
     for moment in moments:
         for region, writes in moment.accesses():
-            for lane, earlier in lanes.get(region, {}).items():
+            for lane, earlier in lanes.get(region.slot, {}).items():
                 if lane != moment.lane:
-                    yield from rivals(moment, region, writes, earlier, kinds[region, lane])
+                    yield from rivals(moment, region, writes, earlier, kinds[region.slot, lane])
         for region, writes in moment.accesses():
-            known = lanes.setdefault(region, {}).setdefault(moment.lane, [])
+            known = lanes.setdefault(region.slot, {}).setdefault(moment.lane, [])
             known.append((moment, writes))
-            kinds.setdefault((region, moment.lane), set()).add((moment.node.where, writes))
+            kinds.setdefault((region.slot, moment.lane), set()).add((moment.node.where, writes))
 
 
 def rivals(
     moment: Moment,
     region: Region,
-    writes: bool,
-    earlier: list[tuple[Moment, bool]],
-    kinds: set[tuple[Where | None, bool]],
+    writes: bool | Idempotent,
+    earlier: list[Known],
+    kinds: set[tuple[Where | None, bool | Idempotent]],
 ) -> Iterator[Pair]:
     """The first access of each line of a lane that this access conflicts with and does not know."""
-    seen: set[tuple[Where | None, bool]] = set()
+    seen: set[tuple[Where | None, bool | Idempotent]] = set()
     for other, other_writes in earlier[first_unknown(moment, earlier) :]:
         kind = (other.node.where, other_writes)
         if kind not in seen:
             seen.add(kind)
-            if writes or other_writes:
+            if conflict(writes, other_writes):
                 yield Pair(other, moment, region, down_set_size(other, moment))
             if len(seen) == len(kinds):
                 return
 
 
-def first_unknown(moment: Moment, earlier: list[tuple[Moment, bool]]) -> int:
+def first_unknown(moment: Moment, earlier: list[Known]) -> int:
     """Where the part of a lane begins that did not happen before the moment."""
     low, high = 0, len(earlier)
     while low < high:

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .clocks import UNWRITTEN
+from . import sync
+from .errors import BadProtocol
 from .frontend import Frontend
-from .objects import Region
+from .memory import UNWRITTEN, Idempotent, Region
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .calls import Reads
     from .contract import Contract
-    from .gpu import Reads
     from .host import Host, Node
-    from .objects import Stream
+    from .objects import Cell, Stream
 
-Accesses = tuple[tuple[Region, bool], ...]
+Accesses = tuple[tuple[Region, "bool | Idempotent"], ...]
+CELLS = 1 << 40
+"""Where cells are in memory, beyond every region."""
 
 
 class Carried:
@@ -51,22 +54,14 @@ class Copied:
 
 
 class Operation:
-    """An issued operation: its stream, what it reads and writes, and (with one host thread) what
-    it starts after.
+    """An issued operation: its lane, what it reads and writes, and (with one host thread) what it
+    starts after. `cell` and `value` are what it stores, or with `awaits` what it waits for.
     """
 
     __slots__ = (
-        "before",
-        "bit",
-        "carried",
-        "index",
-        "loads",
-        "node",
-        "reads",
-        "stores",
-        "stream",
-        "writes",
-    )
+        "awaits", "before", "bit", "carried", "cell", "index", "loads", "node", "reads", "stores",
+        "stream", "value", "writes",
+    )  # fmt: skip
 
     def __init__(self, index: int, node: Node, stream: Stream, reads: Reads, writes: Reads) -> None:
         self.index = index
@@ -79,19 +74,26 @@ class Operation:
         self.before = 0
         self.loads = mask(region for region, _expected in reads)
         self.stores = mask(region for region, _version in writes)
+        self.cell: Cell | None = None
+        self.value = 0
+        self.awaits = False
 
-    def accesses(self) -> Iterator[tuple[Region, bool]]:
-        """Each region that is read (False) or written (True)."""
+    def accesses(self) -> Iterator[tuple[Region, bool | Idempotent]]:
+        """Each region that is read (False) or written (True, or an idempotent version)."""
         yield from ((region, False) for region, _expected in self.reads)
-        yield from ((region, True) for region, _version in self.writes)
+        yield from ((region, mode(version)) for region, version in self.writes)
+
+    def satisfied(self, holds: dict[int, Any]) -> bool:
+        """Whether the cell it waits for is large enough."""
+        return self.cell is None or not self.awaits or word(holds, self.cell) >= self.value
 
 
 class Effect:
     """What one phase of a call does: host accesses, operations, a wait, and what is left of it."""
 
     __slots__ = (
-        "awaited", "befores", "cells", "issued", "reads", "rest", "staged", "started", "used",
-        "writes",
+        "awaited", "befores", "cells", "issued", "notes", "reads", "rest", "signals", "staged",
+        "started", "used", "writes",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -104,6 +106,8 @@ class Effect:
         self.awaited = 0
         self.rest = 0
         self.cells: tuple[int, ...] = ()
+        self.notes: dict[Any, Any] = {}
+        self.signals: list[tuple[Cell, int]] = []
         self.started: Node | None = None
 
 
@@ -124,54 +128,38 @@ class Effects:
         self._rests: dict[tuple[Node, int], Any] = {}
         self._known: dict[tuple[Node, int, Any], Effect] = {}
         self._cells: dict[tuple[Node, int], tuple[int, ...]] = {(host.root, 0): ()}
+        self._notes: dict[tuple[Node, int], dict[Any, Any]] = {(host.root, 0): {}}
         self._touches: dict[tuple[Node, int], tuple[int, int, Accesses]] = {}
 
     # --- effects ---
 
     def of(
-        self,
-        node: Node,
-        phase: int,
-        cells: tuple[int, ...],
-        result: object,
-        destroyed: frozenset[int],
+        self, node: Node, phase: int, cells: tuple[int, ...], result: object, notes: dict[Any, Any]
     ) -> Effect:
-        """The effect of a phase of a node's call, from these cells."""
+        """The effect of a phase of a node's call, from these cells and notes."""
         if not self.alone:
-            return self.find(node, phase, cells, result, destroyed)
+            return self.find(node, phase, cells, result, notes)
         known = self._known.get((node, phase, result))
         if known is None:
-            known = self.find(node, phase, cells, result, destroyed)
+            known = self.find(node, phase, cells, result, notes)
             self._known[node, phase, result] = known
             for op, before in zip(known.issued, known.befores, strict=True):
                 op.before = before
             follows = (node, known.rest) if known.rest else (self.host.child(node, result), 0)
             self._cells[follows] = known.cells
+            self._notes[follows] = known.notes
         return known
 
     def find(
-        self,
-        node: Node,
-        phase: int,
-        cells: tuple[int, ...],
-        result: object,
-        destroyed: frozenset[int],
+        self, node: Node, phase: int, cells: tuple[int, ...], result: object, notes: dict[Any, Any]
     ) -> Effect:
         """Run the front end once."""
         assert node.call is not None
         front, effect = self.front, Effect()
-        front.cells = list(cells)
+        front.cells, front.notes = list(cells), dict(notes)
         front.grow()
-        front.destroyed = set(destroyed)
-        self.node, self.phase, self.effect, self.staged = node, phase, effect, 0
-        if phase:
-            awaits = self._rests[node, phase](node.call)
-        elif node.call[0] == "query":
-            awaits = front.query(node.call) if result else None
-        elif node.call[0] == "concurrent":
-            awaits = None
-        else:
-            awaits = front.call(node.call)
+        self.node, self.phase, self.effect = node, phase, effect
+        awaits = self.run(node, phase, result)
         if awaits is not None:
             effect.awaited, rest = awaits
             if rest is not None:
@@ -179,20 +167,37 @@ class Effects:
                 self._rests[node, phase + 1] = rest
         if node.call[0] == "thread":
             effect.started = self.host.spawn(node)
-        effect.cells = tuple(front.cells)
+        effect.cells, effect.notes = tuple(front.cells), front.notes
         return effect
 
-    def touches(self, node: Node, phase: int) -> tuple[int, int, Accesses]:
+    def run(self, node: Node, phase: int, result: object) -> Any:
+        """What a phase awaits; a protocol's mistake carries its source line."""
+        call = node.call
+        assert call is not None
+        try:
+            if phase:
+                return self._rests[node, phase](call)
+            if call[0] == "query":
+                return self.front.query(call) if result else None
+            if call[0] in sync.CONTROL or call[0] in {"concurrent", "wait_cell"}:
+                return None
+            return self.front.call(call)
+        except BadProtocol as error:
+            error.where = error.where or str(node.where)
+            raise
+
+    def touches(
+        self, node: Node, phase: int, cells: tuple[int, ...], notes: dict[Any, Any]
+    ) -> tuple[int, int, Accesses]:
         """The host's own accesses in a phase: masks of regions read and written, and a list."""
         known = self._touches.get((node, phase))
         if known is None:
-            result = True if node.call and node.call[0] == "query" else None
-            effect = self.find(node, phase, (), result, frozenset())
-            reads = [region for region, _expected in effect.reads]
-            reads += [value.region for value in effect.staged]
-            writes = [region for region, _version in effect.writes]
-            listed = (*((r, False) for r in reads), *((r, True) for r in writes))
-            known = self._touches[node, phase] = mask(reads), mask(writes), listed
+            assert node.call is not None
+            result = True if node.call[0] == "query" else None
+            effect = self.find(node, phase, cells, result, notes)
+            known = touched(effect)
+            if self.alone or node.call[0] not in {"malloc", "graph_launch"}:
+                self._touches[node, phase] = known
         return known
 
     def index_of(self, node: Node, phase: int, number: int | None) -> int:
@@ -211,7 +216,14 @@ class Effects:
         """The frontiers when the only thread is here."""
         return self._cells[node, phase]
 
+    def notes_at(self, node: Node, phase: int) -> dict[Any, Any]:
+        """What is noted of streams and graphs when the only thread is here."""
+        return self._notes[node, phase]
+
     # --- the sink ---
+
+    def grow(self) -> None:
+        """Memory is kept by region: nothing to do."""
 
     def join(self, first: int, second: int) -> int:
         """The union."""
@@ -227,6 +239,23 @@ class Effects:
         self.effect.issued.append(op)
         self.effect.befores.append(before)
         return op.bit
+
+    def signal(self, stream: Stream, before: int, cell: Cell, value: int) -> int:
+        """Issue an operation that stores into a cell."""
+        bit = self.op(stream, before, (), ())
+        op = self.effect.issued[-1]
+        op.cell, op.value = cell, value
+        return bit
+
+    def await_cell(self, stream: Stream, before: int, cell: Cell, value: int) -> int:
+        """Issue an operation that is not done before the cell is large enough."""
+        bit = self.signal(stream, before, cell, value)
+        self.effect.issued[-1].awaits = True
+        return bit
+
+    def host_signal(self, cell: Cell, value: int) -> None:
+        """The host stores into a cell now."""
+        self.effect.signals.append((cell, value))
 
     def host_read(self, reads: Reads) -> None:
         """The host loads now."""
@@ -246,6 +275,28 @@ class Effects:
             self.effect.staged.append(value)
             carried.append(value)
         return tuple(carried)
+
+
+def touched(effect: Effect) -> tuple[int, int, Accesses]:
+    """The host's accesses in an effect: masks of regions read and written, and a list."""
+    reads = [region for region, _expected in effect.reads]
+    reads += [value.region for value in effect.staged]
+    stores = mask(region for region, _version in effect.writes)
+    listed = (
+        *((region, False) for region in reads),
+        *((region, mode(version)) for region, version in effect.writes),
+    )
+    return mask(reads), stores, listed
+
+
+def mode(version: object) -> bool | Idempotent:
+    """How a write conflicts: True with any access, an idempotent version not with its equal."""
+    return version if isinstance(version, Idempotent) else True
+
+
+def word(holds: dict[int, Any], cell: Cell) -> int:
+    """What a cell holds."""
+    return holds.get(CELLS + cell.slot, 0)
 
 
 def lifted(version: object) -> object:

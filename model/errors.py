@@ -25,11 +25,18 @@ class BadInput(StreamorderError):
 
 
 class BadProtocol(BadInput):
-    """A call of the protocol is wrong. `where` is `file:line` of the call once it is known."""
+    """A call of the protocol is wrong. `where` is `file:line` of the call once it is known.
+
+    `last` is the last one made: a protocol that swallows its refusal is refused all the same.
+    """
+
+    last: BadProtocol | None = None
 
     def __init__(self, message: str, where: str | None = None) -> None:
         super().__init__(message)
         self.where = where
+        if not isinstance(self, AttributeError):
+            BadProtocol.last = self
 
     def __str__(self) -> str:
         message = super().__str__()
@@ -50,6 +57,17 @@ class BudgetSpent(StreamorderError):
     """A search stopped at its budget: the verdict is UNDETERMINED, never a pass."""
 
     exit_code = 3
+
+
+def in_one_line(error: BaseException) -> str:
+    """The type and text of somebody else's exception, on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(":")
+
+
+class Again(BaseException):
+    """Something was learned of the program that the search had to know from its start: start
+    again. What was learned stays with the `Gpu`, so this happens once. No protocol sees it.
+    """
 
 
 class CannotRunHere(StreamorderError):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from .again import from_the_start
 from .errors import BudgetSpent
-from .machine import Machine, SecondThread
+from .machine import Machine
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -54,7 +55,11 @@ class Exploration:
         """The memories in which the program can end, by region name, host memory and all."""
         regions = self.machine.host.gpu.regions
         return [
-            {repr(regions[slot]): version for slot, version in sorted(memory.items()) if slot >= 0}
+            {
+                repr(regions[slot]): version
+                for slot, version in sorted(memory.items())
+                if 0 <= slot < len(regions)
+            }
             for memory in (self.machine.memories[number] for number in sorted(self.finals))
         ]
 
@@ -93,11 +98,9 @@ def explore(
     `first_only` stops at the first thing that is wrong. Raises `BudgetSpent` past `max_states`
     or after `deadline` (on `time.monotonic`).
     """
-    try:
-        return _walk(Machine(host, contract, uncertain), first_only, max_states, deadline)
-    except SecondThread:
-        machine = Machine(host, contract, uncertain, alone=False)
-        return _walk(machine, first_only, max_states, deadline)
+    return from_the_start(
+        lambda: _walk(Machine(host, contract, uncertain), first_only, max_states, deadline)
+    )
 
 
 def _walk(

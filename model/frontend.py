@@ -1,28 +1,41 @@
 """The front end: calls to effects. The only place that knows what an API call does.
 
 In issue order it turns each call into accesses of the host, operations with predecessors, and what
-the call awaits (see `streams` for the form, `copies` for the rules of R2). It is shared by every
-engine, so that engines can only disagree about the search, never about a rule; the rules
-themselves are tested one by one, without any engine.
-
-Verbs that a later group of rules will add (graphs, allocation, cells, agents) become methods of the
-same form in a file of their own, and one more base class here.
+the call awaits. The rules stand in one file a group, each a class on top of the one before:
+`streams` (R1, R3), `copies` (R2), `allocation` (R6), `signals` (R8.2, R8.3), `graphs` (R5). It is
+shared by every engine, so that engines can only disagree about the search, never about a rule; the
+rules themselves are tested one by one, without any engine.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from .copies import Copies
+from .graphs import Graphs
 
 if TYPE_CHECKING:
-    from .gpu import Call
+    from collections.abc import Callable
+
+    from .calls import Call
     from .streams import Await
 
 F = TypeVar("F")
+Rule = TypeVar("Rule", bound="Callable[..., Any]")
 
 
-class Frontend(Copies[F]):
+def not_in_capture(rule: Rule) -> Rule:
+    """R5.5: a rule whose call invalidates a capture that is open."""
+
+    def checked(self: Graphs[Any], call: Call) -> Any:
+        if self.notes:
+            self.refuse_in_capture(call)
+        return rule(self, call)
+
+    checked.__doc__ = rule.__doc__
+    return cast("Rule", checked)
+
+
+class Frontend(Graphs[F]):
     """Every rule of the modelled API; `frontend.call(call)` carries out the first phase of a call.
 
     The result is what the call awaits: None (it returns at once), or a frontier and the rest of
@@ -32,6 +45,16 @@ class Frontend(Copies[F]):
     def call(self, call: Call) -> Await[F] | None:
         """Dispatch a call to its rule by its verb."""
         return getattr(self, call[0])(call)
+
+    memcpy = not_in_capture(Graphs.memcpy)
+    memset = not_in_capture(Graphs.memset)
+    malloc = not_in_capture(Graphs.malloc)
+    free = not_in_capture(Graphs.free)
+    synchronize_event = not_in_capture(Graphs.synchronize_event)
+    synchronize_stream = not_in_capture(Graphs.synchronize_stream)
+    synchronize_device = not_in_capture(Graphs.synchronize_device)
+    poll = not_in_capture(Graphs.poll)
+    query = not_in_capture(Graphs.query)
 
     # --- the host's own accesses ---
 
@@ -44,9 +67,6 @@ class Frontend(Copies[F]):
         """R9.2: a load of the host, now."""
         self.sink.host_read(call[1])
 
-    # --- host control: no rule of the device is involved ---
-
-    def control(self, _call: Call) -> None:
-        """Threads, locks, queues and choices: `host` and `sync` carry them out."""
-
-    choose = thread = join = acquire = release = put = get = control
+    def set_cell(self, call: Call) -> None:
+        """R8.2: a store of the host into a cell, now."""
+        self.sink.host_signal(call[1], call[2])

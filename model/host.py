@@ -14,25 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent, greenlet
 
-from .errors import BadProtocol, StreamorderError
+from .calls import OPERATIONS
+from .direct import refusals
+from .errors import BadProtocol
 from .gpu import Gpu
 from .shared_state import frozen
-from .where import Where, caller, failed_at
+from .trace import described
+from .where import Where, caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .gpu import Call
-
-OPERATIONS = frozenset({"launch", "memcpy_async", "memset_async"})
+    from .calls import Call
 
 
 class Node:
     """A host thread about to issue `call` (None: it has returned).
 
     `where` is the call's source line, `step` the step it belongs to (None outside the loop),
-    `allowed` the reason that declares its wait intended, `falses` how many queries in a row have
-    answered false to this thread.
+    `allowed` the reason that declares its wait intended, `falses` how many queries of an
+    event or stream have answered false to this thread in a row.
     """
 
     __slots__ = (
@@ -46,7 +47,7 @@ class Node:
         self.result = result
         self.children: dict[object, Node] = {}
         self.depth: int = parent.depth + 1 if parent else 0
-        self.falses: int = parent.falses if parent else 0
+        self.falses: dict[Any, int] = parent.falses if parent else {}
         self.call: Call | None = None
         self.where: Where | None = None
         self.step: int | None = None
@@ -78,17 +79,10 @@ class Run:
 
     def resume(self, value: object) -> Call | None:
         """Run on with the last call's result to the next call; None when the thread returned."""
-        gpu = self.host.gpu
-        gpu.attach(self)
+        self.host.gpu.attach(self)
         self.greenlet.parent = getcurrent()
-        try:
+        with refusals():
             call = self.greenlet.switch(value)
-        except StreamorderError:
-            raise
-        except Exception as error:
-            raise BadProtocol(
-                f"the protocol raised {type(error).__name__}: {error}", failed_at(error)
-            ) from error
         return None if self.greenlet.dead else call
 
     def call(self, call: Call) -> Any:
@@ -106,8 +100,6 @@ class Run:
             self.host.born.setdefault(value, self.step)
         elif what == "step":
             self.step = value
-        else:
-            self.allowed = value
 
 
 class Host:
@@ -143,8 +135,7 @@ class Host:
             run = node.run or self._replay(node)
             node.run = None
             found = Node(node.thread, node, result)
-            if node.call is not None and node.call[0] == "query":
-                found.falses = 0 if result else node.falses + 1
+            found.falses = falses_after(node, result)
             self._advance(found, run, answer(node, result))
             node.children[result] = found
         return found
@@ -174,13 +165,7 @@ class Host:
         value: object = None
         for at, following in zip(path, [*path[1:], None], strict=True):
             call = run.resume(value)
-            if not same(call, at.call):
-                raise BadProtocol(
-                    f"host code is not deterministic: its second trace issues {shown(call)} where "
-                    f"the first issued {shown(at.call)}; calls may depend only on steps, choose(), "
-                    "query() and queues",
-                    str(at.where or run.where),
-                )
+            expect(call, at, run)
             if following is not None:
                 value = answer(at, following.result)
         return run
@@ -201,7 +186,23 @@ class Host:
         """Trace every path a second time; raises `BadProtocol` where the calls differ."""
         for leaf in list(self.leaves()):
             self._replay(leaf)
+        if len(self.roots) > 1:
+            self._replay_eagerly(self.root)
         self._check_shared()
+
+    def _replay_eagerly(self, root: Node) -> None:
+        """One path of each thread, each thread as soon as it is started: Python that two threads
+        share shows as other calls than in the first trace, where the starting thread went first.
+        """
+        run, value, node = Run(self, root.thread, self.roots[root]), None, root
+        while True:
+            expect(run.resume(value), node, run)
+            if node.spawned is not None:
+                self._replay_eagerly(node.spawned)
+            if not node.children:
+                return
+            result, following = next(iter(node.children.items()))
+            value, node = answer(node, result), following
 
 
 def answer(node: Node, result: object) -> object:
@@ -215,7 +216,7 @@ def same(first: Call | None, second: Call | None) -> bool:
         return first is second
     if first[0] == "thread" == second[0]:
         return first[1] is second[1] and code_of(first[2]) == code_of(second[2])
-    return first == second
+    return first == second and repr(first) == repr(second)
 
 
 def code_of(fn: object) -> object:
@@ -223,9 +224,29 @@ def code_of(fn: object) -> object:
     return getattr(fn, "__code__", fn)
 
 
+def expect(call: Call | None, node: Node, run: Run) -> None:
+    """Refuse host code whose second trace issues another call than its first."""
+    if not same(call, node.call):
+        second, first = shown(call), shown(node.call)
+        raise BadProtocol(
+            f"host code is not deterministic: its second trace issues {second} where the first "
+            f"issued {first}; calls may depend only on steps, choose(), query() and queues, and "
+            "host threads may share API objects only",
+            str(node.where or run.where),
+        )
+
+
 def shown(call: Call | None) -> str:
-    """A call in a few words, for an error."""
+    """A call in words, for an error."""
+    return "nothing more" if call is None else described(call)
+
+
+def falses_after(node: Node, result: object) -> dict[Any, int]:
+    """How often in a row queries have answered false, after this node's call."""
+    call, falses = node.call, node.falses
     if call is None:
-        return "nothing more"
-    names = [repr(part) for part in call[1:] if hasattr(part, "gpu") or isinstance(part, str)]
-    return f"{call[0]}({', '.join(names)})"
+        return falses
+    if call[0] == "query":
+        return {**falses, call[1]: 0 if result else falses.get(call[1], 0) + 1}
+    touched = [part for part in call[1:] if part in falses] if falses else []
+    return {**falses, **dict.fromkeys(touched, 0)} if touched else falses

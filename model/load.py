@@ -30,14 +30,14 @@ def load(target: str) -> list[Protocol]:
     module = imported(Path(filename))
     if name:
         return [function_named(module, filename, name)]
-    found = [
-        thing
-        for thing in vars(module).values()
+    found = {
+        thing: name
+        for name, thing in reversed(vars(module).items())
         if isinstance(thing, Protocol) and thing.body.__module__ == module.__name__
-    ]
+    }
     if not found:
         raise BadInput(no_protocol(module, filename))
-    return [renamed(thing, f"{filename}:{thing.name}") for thing in dict.fromkeys(found)]
+    return [renamed(thing, f"{filename}:{name}") for thing, name in reversed(found.items())]
 
 
 @cache
@@ -75,7 +75,7 @@ def last_line(error: BaseException, path: Path) -> str:
     lines = []
     at = error.__traceback__
     while at is not None:
-        if at.tb_frame.f_code.co_filename == str(path):
+        if Path(at.tb_frame.f_code.co_filename).resolve() == path.resolve():
             lines.append(at.tb_lineno)
         at = at.tb_next
     return f":{lines[-1]}" if lines else ""

@@ -6,17 +6,20 @@ A *state* is where each host thread is, which operations are pending, and what m
     pending    the set of issued operations that are not done, as a bit mask
     preds      for each pending operation, in bit order: those that it still waits for
     cells      the frontiers of streams and events, without operations that are done
-    memory     the version of every region that holds one, and what staged copies carry
-    shared     locks held, queues that are not empty, streams destroyed
+    memory     the version of every region that holds one, cells, and what staged copies carry
+    shared     locks held, queues that are not empty, what is noted of streams, events and graphs
 
 What may happen: a host thread carries out its next call, or the rest of a call whose awaited
-operations are done; or a pending operation whose predecessors are done is applied, reads then
-writes, in one step. What must hold: no two accesses of one region, one of them a write, are both
-possible in one state (a *hazard*); every read finds the version it expects; somebody can go on
-until every thread has returned and nothing is pending.
+operations are done; or a pending operation whose predecessors are done (and whose cell is large
+enough) is applied, reads then writes, in one step. What must hold: no two accesses of one region,
+one of them a write, are both possible in one state (a *hazard*); every read finds the version it
+expects; somebody can go on until every thread has returned and nothing is pending.
+
+Where streams are not assumed to make progress independently (R1.2), an operation that waits for a
+cell can also *start* unsatisfied: from then on no other operation runs before it is done.
 
 While one thread makes all calls, `preds` and `cells` are functions of where it is, and are left
-out of the state.
+out of the state; so is what is noted of streams and graphs.
 """
 
 from __future__ import annotations
@@ -24,17 +27,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import sync
-from .clocks import UNWRITTEN
-from .effects import Carried, Copied, Effect, Effects, Operation, bits
+from .effects import CELLS, Carried, Copied, Effect, Effects, Operation, bits, word
+from .errors import Again, BadProtocol
+from .memory import POISON, UNINITIALISED, UNWRITTEN, Idempotent, Region, conflict, spoiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .contract import Contract
     from .host import Host, Node
-    from .objects import Region
 
-# ("host", thread, result) or ("op", index of the operation)
+# ("host", thread, result), ("op", index of the operation) or ("start", index)
 Transition = tuple[Any, ...]
 Point = tuple["Node", Any, int]
 State = tuple[Any, ...]
@@ -45,11 +48,11 @@ class Access(NamedTuple):
 
     transition: Transition
     region: Region
-    writes: bool
+    writes: bool | Idempotent
 
 
 class Wrong(NamedTuple):
-    """A read that found another version than it expects."""
+    """An access that found another version than it expects, or freed memory."""
 
     region: Region
     expected: object
@@ -59,12 +62,11 @@ class Wrong(NamedTuple):
 class Machine:
     """The transition system of one program under one contract."""
 
-    def __init__(
-        self, host: Host, contract: Contract, uncertain: tuple[str, ...] = (), alone: bool = True
-    ) -> None:
+    def __init__(self, host: Host, contract: Contract, uncertain: tuple[str, ...] = ()) -> None:
         self.host = host
-        self.alone = alone
-        self.effects = Effects(host, contract, uncertain, alone)
+        self.alone = not host.gpu.threads_used
+        self.serial = not contract.streams_progress
+        self.effects = Effects(host, contract, uncertain, self.alone)
         self.ops = self.effects.ops
         self.memories: list[dict[int, Any]] = [{}]
         self._memory_ids: dict[tuple[Any, ...], int] = {(): 0}
@@ -82,19 +84,40 @@ class Machine:
     def enabled(self, state: State) -> list[Transition]:
         """Everything that can happen next."""
         able: list[Transition] = [("op", index) for index in self.ready(state)]
+        if self.serial:
+            able += [("start", index) for index in self.startable(state)]
         for thread, point in enumerate(state[0]):
             if point is not None:
                 able += [("host", thread, result) for result in self.results(state, thread)]
         return able
 
     def ready(self, state: State) -> list[int]:
+        """The pending operations that can be done now."""
+        holds = self.memories[state[4]]
+        ready = [index for index in self.unhindered(state) if self.ops[index].satisfied(holds)]
+        if self.serial and (running := self.running(state)) is not None:
+            return [index for index in ready if index == running]
+        return ready
+
+    def unhindered(self, state: State) -> list[int]:
         """The pending operations whose predecessors are done."""
         pending = state[1]
         if not self.alone:
-            waits = zip(bits(pending), state[2], strict=True)
+            waits = zip(bits(pending), state[2])  # noqa: B905 - of one length
             return [index for index, before in waits if not before]
         ops = self.ops
         return [index for index in bits(pending) if not ops[index].before & pending]
+
+    def startable(self, state: State) -> list[int]:
+        """Unsatisfied waits that could occupy the device."""
+        if self.running(state) is not None:
+            return []
+        holds = self.memories[state[4]]
+        return [i for i in self.unhindered(state) if not self.ops[i].satisfied(holds)]
+
+    def running(self, state: State) -> int | None:
+        """The wait that occupies the device."""
+        return thawed(state[5]).get(self.host.gpu.device_itself)
 
     def results(self, state: State, thread: int) -> tuple[Any, ...]:
         """The results that a thread's next call can have; none while it waits or has returned."""
@@ -106,8 +129,11 @@ class Machine:
         verb = node.call[0]
         if verb == "query":
             return self.answers(state, node)
+        if verb == "wait_cell":
+            holds = self.memories[state[4]]
+            return (None,) if word(holds, node.call[1]) >= node.call[2] else ()
         if verb in sync.CONTROL:
-            return sync.results(node.call, self.thawed(state[5])[0], lambda t: ended(state, t))
+            return sync.results(node.call, thawed(state[5]), lambda t: ended(state, t))
         return (None,)
 
     def answers(self, state: State, node: Node) -> tuple[bool, ...]:
@@ -115,15 +141,28 @@ class Machine:
         frontier = self.effects.snapshot(node, self.cells(state, node))
         if not frontier & state[1]:
             return (True,)
-        return (False,) if False in sync.answers(node.falses, done=False) else ()
+        assert node.call is not None
+        falses = node.falses.get(node.call[1], 0)
+        return (False,) if False in sync.answers(falses, done=False) else ()
 
     # --- apply ---
 
     def apply(self, state: State, transition: Transition) -> tuple[State, list[Wrong]]:
-        """The state after a transition, and the reads in it that found a wrong version."""
+        """The state after a transition, and the accesses in it that found a wrong version."""
         if transition[0] == "op":
             return self.complete(state, transition[1])
+        if transition[0] == "start":
+            return self.occupied(state, transition[1]), []
         return self.carry_out(state, transition[1], transition[2])
+
+    def occupied(self, state: State, index: int | None) -> State:
+        """The state in which a wait occupies the device, or none does any more."""
+        shared = thawed(state[5])
+        if index is None:
+            shared.pop(self.host.gpu.device_itself, None)
+        else:
+            shared[self.host.gpu.device_itself] = index
+        return (*state[:5], frozen(shared))
 
     def complete(self, state: State, index: int) -> tuple[State, list[Wrong]]:
         """Apply a pending operation: all its reads, then all its writes."""
@@ -135,7 +174,8 @@ class Machine:
             preds = tuple(before & ~bit for other, before in waits if other != index)
             cells = trimmed(cell & ~bit for cell in cells)
         hosts = tuple(self.returned(point, bit) for point in hosts)
-        return (hosts, pending & ~bit, preds, cells, after, shared), wrong
+        state = (hosts, pending & ~bit, preds, cells, after, shared)
+        return (self.occupied(state, None) if self.serial else state), wrong
 
     def returned(self, point: Point | None, bit: int) -> Point | None:
         """A thread's point once an operation is done: a call that only waited for it returns."""
@@ -151,19 +191,32 @@ class Machine:
         """A host thread's next call, or the rest of one: accesses, then operations, then a wait."""
         hosts, pending, preds, cells, memory, shared = state
         node, rest, _awaited = hosts[thread]
-        destroyed = self.thawed(shared)[1]
-        effect = self.effects.of(node, rest, self.cells(state, node), result, destroyed)
+        things = thawed(shared)
+        known = self.effects.notes_at(node, rest) if self.alone else things
+        effect = self.effects.of(node, rest, self.cells(state, node), result, known)
+        if self.alone and effect.started is not None:
+            self.host.gpu.threads_used = True
+            raise Again
         after, wrong = self.accessed(memory, effect)
         for op in effect.issued:
             pending |= op.bit
-        if self.alone and effect.started is not None:
-            raise SecondThread
         if not self.alone:
             preds = self.waits(state, effect, pending)
             cells = trimmed(cell & pending for cell in effect.cells)
+            things = effect.notes
+        if not rest and node.call[0] in sync.CONTROL:
+            self.control(node, thread, things)
         hosts = self.moved(hosts, thread, effect, pending, result)
-        shared = self.agreed(shared, node, rest, thread)
-        return (hosts, pending, preds, cells, after, shared), wrong
+        return (hosts, pending, preds, cells, after, frozen(things)), wrong
+
+    def control(self, node: Node, thread: int, things: sync.Shared) -> None:
+        """Locks and queues after a call."""
+        assert node.call is not None
+        try:
+            sync.carry_out(node.call, thread, things)
+        except BadProtocol as error:
+            error.where = error.where or str(node.where)
+            raise
 
     def moved(
         self, hosts: tuple[Any, ...], thread: int, effect: Effect, pending: int, result: object
@@ -188,20 +241,6 @@ class Machine:
             before[op.index] = preds & state[1]
         return tuple(before[index] for index in bits(pending))
 
-    def agreed(
-        self, shared: tuple[Any, ...], node: Node, rest: int, thread: int
-    ) -> tuple[Any, ...]:
-        """Locks, queues and destroyed streams after a call."""
-        assert node.call is not None
-        if not rest and node.call[0] in sync.CONTROL:
-            things, destroyed = self.thawed(shared)
-            sync.carry_out(node.call, thread, things)
-            return frozen(things, destroyed)
-        if node.call[0] == "destroy":
-            things, destroyed = self.thawed(shared)
-            return frozen(things, destroyed | {node.call[1].slot})
-        return shared
-
     # --- memory ---
 
     def applied(self, memory: int, op: Operation) -> tuple[int, list[Wrong]]:
@@ -209,8 +248,10 @@ class Machine:
         known = self._applied.get((memory, op))
         if known is None:
             holds = dict(self.memories[memory])
-            wrong = mismatches(holds, op.reads)
+            wrong = mismatches(holds, op.reads, op.writes)
             store(holds, op.writes)
+            if op.cell is not None and not op.awaits:
+                holds[CELLS + op.cell.slot] = op.value
             for value in op.carried:
                 holds.pop(value.key, None)
             known = self._applied[memory, op] = self.kept(holds), wrong
@@ -218,15 +259,17 @@ class Machine:
 
     def accessed(self, memory: int, effect: Effect) -> tuple[int, list[Wrong]]:
         """Memory after the accesses that the host makes in a call."""
-        if not (effect.reads or effect.writes or effect.staged):
+        if not (effect.reads or effect.writes or effect.staged or effect.signals):
             return memory, []
         known = self._accessed.get((memory, effect))
         if known is None:
             holds = dict(self.memories[memory])
-            wrong = mismatches(holds, effect.reads)
+            wrong = mismatches(holds, effect.reads, effect.writes)
+            wrong += mismatches(holds, [(value.region, None) for value in effect.staged], ())
             carried = [(value.key, holds.get(value.region.slot)) for value in effect.staged]
             holds.update((key, version) for key, version in carried if version is not None)
             store(holds, effect.writes)
+            holds.update({CELLS + cell.slot: value for cell, value in effect.signals})
             for value in effect.used:
                 holds.pop(value.key, None)
             known = self._accessed[memory, effect] = self.kept(holds), wrong
@@ -251,13 +294,13 @@ class Machine:
             (first, second)
             for i, first in enumerate(able)
             for second in able[i + 1 :]
-            if first.region is second.region
-            and (first.writes or second.writes)
+            if first.region.slot == second.region.slot
+            and conflict(first.writes, second.writes)
             and first.transition[:2] != second.transition[:2]
         ]
 
     def conflicting(self, state: State) -> bool:
-        """Whether there is a hazard; masks of regions make this quick."""
+        """Whether there may be a hazard; masks of regions make this quick."""
         loads = stores = 0
         for reads, writes in self.touched(state):
             if writes & (loads | stores) or reads & stores:
@@ -274,7 +317,7 @@ class Machine:
             yield op.loads, op.stores
         for thread, point in enumerate(state[0]):
             if point is not None and not point[2] and self.results(state, thread):
-                yield self.effects.touches(point[0], point[1])[:2]
+                yield self.touches(state, point)[:2]
 
     def accesses(self, state: State) -> Iterator[Access]:
         """Every access that is possible now."""
@@ -283,7 +326,7 @@ class Machine:
                 yield Access(("op", index), region, writes)
         for thread, point in enumerate(state[0]):
             if point is not None and not point[2] and self.results(state, thread):
-                for region, writes in self.effects.touches(point[0], point[1])[2]:
+                for region, writes in self.touches(state, point)[2]:
                     yield Access(("host", thread), region, writes)
 
     def finished(self, state: State) -> bool:
@@ -292,17 +335,15 @@ class Machine:
 
     # --- parts of the state ---
 
+    def touches(self, state: State, point: Point) -> tuple[int, int, Any]:
+        """The host's own accesses in a thread's next phase."""
+        node, rest, _awaited = point
+        notes = self.effects.notes_at(node, rest) if self.alone else thawed(state[5])
+        return self.effects.touches(node, rest, self.cells(state, node), notes)
+
     def cells(self, state: State, node: Node) -> tuple[int, ...]:
         """The frontiers in a state."""
         return self.effects.cells_at(node, state[0][0][1]) if self.alone else state[3]
-
-    def thawed(self, shared: tuple[Any, ...]) -> tuple[sync.Shared, frozenset[int]]:
-        """Locks and queues as a dict, and the streams that were destroyed."""
-        return (dict(shared[0]), shared[1]) if shared else ({}, frozenset())
-
-
-class SecondThread(Exception):
-    """A second host thread starts: start again with `alone=False`, with `preds` and `cells`."""
 
 
 def ended(state: State, thread: int) -> bool:
@@ -316,11 +357,14 @@ def returns(node: Node) -> object:
     return True if node.call is not None and node.call[0] == "query" else None
 
 
-def frozen(things: sync.Shared, destroyed: frozenset[int]) -> tuple[Any, ...]:
-    """Locks, queues and destroyed streams as part of a state."""
-    if not things and not destroyed:
-        return ()
-    return tuple(sorted(things.items(), key=lambda item: item[0].slot)), destroyed
+def thawed(shared: tuple[Any, ...]) -> dict[Any, Any]:
+    """What is shared, as a dict that may be changed."""
+    return dict(shared)
+
+
+def frozen(shared: dict[Any, Any]) -> tuple[Any, ...]:
+    """What is shared, as part of a state."""
+    return tuple(sorted(shared.items(), key=lambda item: item[0].serial)) if shared else ()
 
 
 def trimmed(cells: Iterator[int]) -> tuple[int, ...]:
@@ -331,23 +375,32 @@ def trimmed(cells: Iterator[int]) -> tuple[int, ...]:
     return tuple(kept)
 
 
-def mismatches(holds: dict[int, Any], reads: Any) -> list[Wrong]:
-    """The reads that find another version than they expect."""
-    return [
+def mismatches(holds: dict[int, Any], reads: Any, writes: Any) -> list[Wrong]:
+    """The accesses that find another version than they expect, or freed memory."""
+    wrong = [
         Wrong(region, expected, holds.get(region.slot, UNWRITTEN))
         for region, expected in reads
-        if expected is not None and holds.get(region.slot, UNWRITTEN) != expected
+        if spoiled(holds.get(region.slot, UNWRITTEN), expected)
+    ]
+    return wrong + [
+        Wrong(region, None, POISON)
+        for region, version in writes
+        if holds.get(region.slot) is POISON and version not in {UNINITIALISED, POISON}
     ]
 
 
 def store(holds: dict[int, Any], writes: Any) -> None:
     """Write versions; a region or a carried value stands for what it holds before the writes."""
-    values = [
-        version.held_in(holds) if isinstance(version, (Carried, Copied)) else version
-        for _region, version in writes
-    ]
+    values = [held(version, holds) for _region, version in writes]
     for (region, _version), value in zip(writes, values, strict=True):
         if value is UNWRITTEN:
             holds.pop(region.slot, None)
         else:
             holds[region.slot] = value
+
+
+def held(version: Any, holds: dict[int, Any]) -> object:
+    """What a written version stands for."""
+    if isinstance(version, (Carried, Copied)):
+        return version.held_in(holds)
+    return version.value if isinstance(version, Idempotent) else version

@@ -1,34 +1,36 @@
-"""The objects of the stream API: streams, events, buffers and what host threads share.
+"""The objects of the stream API: streams, events, graphs, cells, agents, and host threads' own.
 
 Each is a handle: it knows its `Gpu`, its name, and its *slot*, a small integer that is the same in
 every trace of the same program. Slots index the state of whoever reads the protocol (clocks,
-sets of pending operations), so a handle itself never changes once made.
+sets of pending operations), so a handle itself never changes once made. Buffers are in `memory`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .errors import BadProtocol, UnknownPart
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
     from .gpu import Gpu
 
-DEVICE, PINNED, PAGEABLE, MANAGED = "device", "pinned", "pageable", "managed"
+
+DESTROYED = "destroyed"
 
 
 class Handle:
-    """Base of every API object. Equality is identity: one object a creation, in every trace."""
+    """Base of every API object. Equality is identity: one object a creation, in every trace.
 
-    __slots__ = ("gpu", "name", "slot")
+    `slot` is its place in a table of its kind, `serial` its number among all objects.
+    """
+
+    __slots__ = ("gpu", "name", "serial", "slot")
 
     def __init__(self, gpu: Gpu, name: str, slot: int) -> None:
         self.gpu = gpu
         self.name = name
         self.slot = slot
+        self.serial = gpu.count()
 
     def __repr__(self) -> str:
         return self.name
@@ -42,16 +44,23 @@ class Stream(Handle):
     - *NULL*: the legacy default stream itself, `gpu.null_stream`.
     """
 
-    __slots__ = ("blocking", "is_null")
+    __slots__ = ("blocking", "device", "is_null")
 
-    def __init__(self, gpu: Gpu, name: str, slot: int, blocking: bool, is_null: bool) -> None:
+    def __init__(
+        self, gpu: Gpu, name: str, slot: int, blocking: bool, is_null: bool, device: int = 0
+    ) -> None:
         super().__init__(gpu, name, slot)
         self.blocking = blocking
         self.is_null = is_null
+        self.device = device
 
-    def wait(self, event: Event) -> None:
-        """Order what is issued to this stream from now on after the event's last record (R3.5)."""
-        self.gpu.wait(self, event)
+    def wait(self, event: Event, external: bool = False) -> None:
+        """Order what is issued to this stream from now on after the event's last record (R3.5).
+
+        `external`, inside a capture: an event node that waits, at each replay, for the record that
+        the event holds then (CUDA only).
+        """
+        self.gpu.wait(self, event, external)
 
     def synchronize(self) -> None:
         """Block the host until everything issued to this stream is done (R1.6 for NULL)."""
@@ -76,9 +85,12 @@ class Event(Handle):
 
     __slots__ = ()
 
-    def record(self, stream: Stream) -> None:
-        """Take a snapshot of the work issued to the stream so far (R3.1)."""
-        self.gpu.record(self, stream)
+    def record(self, stream: Stream, external: bool = False) -> None:
+        """Take a snapshot of the work issued to the stream so far (R3.1).
+
+        `external`, inside a capture: an event node that records anew at each replay (CUDA only).
+        """
+        self.gpu.record(self, stream, external)
 
     def synchronize(self) -> None:
         """Block the host until the snapshot taken by the last record is done (R3.6)."""
@@ -93,98 +105,56 @@ class Event(Handle):
         self.gpu.poll(self)
 
 
-class Region:
-    """One part of a buffer: the unit of every access, of versions and of hazards."""
+class Graph(Handle):
+    """An executable graph: what a stream and those that joined it issued during a capture (R5.*).
 
-    __slots__ = ("buffer", "index", "part", "slot")
-
-    def __init__(self, buffer: Buffer, part: str, index: int, slot: int) -> None:
-        self.buffer = buffer
-        self.part = part
-        self.index = index
-        self.slot = slot
-
-    @property
-    def kind(self) -> str:
-        """The kind of memory: device, pinned, pageable or managed."""
-        return self.buffer.kind
-
-    def __repr__(self) -> str:
-        return f"{self.buffer.name}.{self.part}" if self.part else self.buffer.name
-
-
-class Expectation:
-    """Regions with the version that a reader must find there; made by `Buffer.expect`.
-
-    `pairs` is a tuple of (region, version); `|` joins two of them. It is immutable, so that a
-    launch that is repeated for 61 layers is checked for misuse once.
+    - *capturing*: calls are kept as nodes and nothing runs; host accesses run once, now;
+    - *captured*: `launch` instantiates all nodes; addresses are fixed, contents are read anew.
     """
 
-    __slots__ = ("gpu", "pairs", "version")
+    __slots__ = ()
 
-    def __init__(self, gpu: Gpu, pairs: tuple[tuple[Region, Any], ...], version: object) -> None:
-        self.gpu = gpu
-        self.pairs = pairs
-        self.version = version
+    def launch(self, stream: Stream, reads: Any = ()) -> object:
+        """Replay the graph on a stream (R5.1).
 
-    def __or__(self, other: Expectation) -> Expectation:
-        return Expectation(self.gpu, self.pairs + other.pairs, None)
+        `reads` binds, for this replay, the versions that nodes must find in the regions they read.
+        """
+        return self.gpu.graph_launch(self, stream, reads)
 
 
-class Pairs(tuple[tuple[Region, Region], ...]):  # noqa: SLOT001
-    """What a copy moves: a (destination, source) a part, with the kinds of memory at both ends.
+class Cell(Handle):
+    """A word that host and streams signal and wait through (R8.2, R8.3); it begins at 0.
 
-    `reads` is the sources as an operation reads them: without an expectation.
+    Accesses of a cell are atomic and never a hazard; a wait is satisfied by any value that is
+    greater or equal. Ordering through a cell gives no promise of progress.
     """
 
-    # No slots: a tuple cannot have any, and these three are asked for at every copy.
-    def __init__(self, pairs: Iterable[tuple[Region, Region]]) -> None:  # noqa: ARG002
-        self.dst = self[0][0].kind
-        self.src = self[0][1].kind
-        self.reads = tuple((src, None) for _dst, src in self)
+    __slots__ = ()
+
+    def set(self, value: int) -> None:
+        """Store a value from the host, now."""
+        self.gpu.set_cell(self, value)
+
+    def wait(self, value: int) -> None:
+        """Spin on the host until the cell holds at least this value."""
+        self.gpu.wait_cell(self, value)
 
 
-class Buffer(Handle):
-    """A buffer of one kind of memory. `buf.part` and `buf["part"]` select a named region."""
+class Agent(Handle):
+    """A NIC or a peer: it accesses memory on its own, ordered with no stream.
 
-    __slots__ = ("_expected", "by_part", "kind", "regions")
+    Each post begins when the host makes it and is a stream of its own.
+    """
 
-    def __init__(self, gpu: Gpu, name: str, slot: int, kind: str, parts: tuple[str, ...]) -> None:
-        super().__init__(gpu, name, slot)
-        self.kind = kind
-        names = parts or ("",)
-        self.regions = tuple(Region(self, part, i, slot + i) for i, part in enumerate(names))
-        self.by_part = {region.part: region for region in self.regions if region.part}
-        self._expected: dict[tuple[str, ...], Expectation] = {}
+    __slots__ = ()
 
-    def __getitem__(self, part: str) -> Region:
-        try:
-            return self.by_part[part]
-        except KeyError:
-            raise UnknownPart(self._unknown(part)) from None
+    def read(self, target: Any, expect: object = None) -> Event:
+        """Post a read; the event completes when it is done."""
+        return self.gpu.post(self, target, expect=expect)
 
-    def __getattr__(self, part: str) -> Region:
-        if part.startswith("__"):
-            raise AttributeError(part)
-        return self[part]
-
-    def _unknown(self, part: str) -> str:
-        has = ", ".join(self.by_part) or "none: it was made without parts"
-        return f"buffer {self.name!r} has no part {part!r}; its parts are: {has}"
-
-    def expect(self, parts: tuple[str, ...], version: object) -> Expectation:
-        """What a reader of these parts must find: `version` in each of them."""
-        # Only the last version is kept for each choice of parts: launches repeat it layer after
-        # layer, and a long run must not grow.
-        last = self._expected.get(parts) if type(parts) is tuple else None
-        if last is not None and last.version is version:
-            return last
-        if self.kind == PAGEABLE:
-            raise kernel_on_pageable(self)
-        parts = tuple(parts)
-        made = Expectation(self.gpu, tuple((self[part], version) for part in parts), version)
-        self._expected[parts] = made
-        return made
+    def write(self, target: Any, value: object) -> Event:
+        """Post a write of a version; the event completes when it is done."""
+        return self.gpu.post(self, target, value=value)
 
 
 class HostThread(Handle):
@@ -240,49 +210,3 @@ class Queue(Handle):
     def get(self) -> Any:
         """Take the oldest item; blocks while the queue is empty."""
         return self.gpu.get(self)
-
-
-class Opaque:
-    """Data that the host read without saying what it expects; nothing may depend on it."""
-
-    __slots__ = ("what",)
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def _refuse(self, *_args: object) -> Any:
-        raise BadProtocol(
-            f"host control may not depend on data read from {self.what}: use read(..., expect=v), "
-            "which returns v, or choose(...) to explore both ways"
-        )
-
-    __bool__ = __int__ = __index__ = __float__ = __len__ = __iter__ = __hash__ = _refuse
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __mod__ = __getitem__ = _refuse
-
-    def __repr__(self) -> str:
-        return f"<data read from {self.what}>"
-
-
-def kernel_on_pageable(buffer: Buffer) -> BadProtocol:
-    """Why a kernel that names pageable memory is refused."""
-    return BadProtocol(
-        f"a kernel cannot access pageable buffer {buffer.name!r}: give it device, pinned or "
-        "managed memory"
-    )
-
-
-def regions_of(target: Buffer | Region) -> tuple[Region, ...]:
-    """The regions of a buffer, or the one region itself."""
-    return target.regions if isinstance(target, Buffer) else (target,)
-
-
-def each(targets: object, refuse: Callable[[object], BadProtocol]) -> Iterator[Region]:
-    """Every region named by a buffer, a region or an iterable of them."""
-    if isinstance(targets, (Buffer, Region)):
-        yield from regions_of(targets)
-        return
-    if isinstance(targets, str) or not hasattr(targets, "__iter__"):
-        raise refuse(targets)
-    for target in targets:  # type: ignore[attr-defined]
-        yield from each(target, refuse)

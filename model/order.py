@@ -7,11 +7,12 @@ thread and no choices is decided while it runs (`direct`), any other from its tr
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from .clocks import Found
 from .decision import Decision
-from .direct import Branches, Direct, Echo, run
+from .direct import Branches, Direct, Echo, Spent, run
 from .gpu import Gpu
 
 if TYPE_CHECKING:
@@ -30,38 +31,46 @@ def decide(
     seconds: float = 60.0,
 ) -> Decision:
     """Decide a program for a number of steps under one reading of a contract."""
+    deadline = time.monotonic() + seconds
     try:
-        return decide_directly(body, steps, contract, uncertain)
+        return decide_directly(body, steps, contract, uncertain, deadline)
     except Branches:
         from .tree import decide_tree
 
-        return decide_tree(body, steps, contract, uncertain, max_executions, seconds)
+        return decide_tree(body, steps, contract, uncertain, max_executions, deadline)
 
 
 def decide_directly(
-    body: Callable[[Gpu], None], steps: int, contract: Contract, uncertain: tuple[str, ...]
+    body: Callable[[Gpu], None],
+    steps: int,
+    contract: Contract,
+    uncertain: tuple[str, ...],
+    deadline: float,
 ) -> Decision:
     """One pass while the protocol runs, and a second run that must issue the same calls."""
     found = Decision()
     gpu = Gpu(steps)
-    direct = Direct(gpu, contract, uncertain)
+    direct = Direct(gpu, contract, uncertain, deadline)
+    echo = Echo(gpu, deadline)
     try:
         run(gpu, body, direct)
         found.holds = direct.overlaps
+        if found.holds:
+            run(gpu, body, echo)
     except Found:
         found.holds = False
+    except Spent:
+        found.spent = f"{direct.ops} operations decided and more to come"
     found.executions, found.ops, found.waits = 1, direct.ops, direct.waits
     found.consulted = direct.front.consulted
-    if found.holds:
-        echo = Echo()
-        run(gpu, body, echo)
+    if not found.holds:
+        from .tree import trace_single
+
+        trace_single(found, body, steps, contract)
+    elif found.spent is None:
         if echo.digest != direct.digest:
             from .tree import unrepeatable
 
             raise unrepeatable(body, steps)
         found.once = echo.reuse.once()
-    else:
-        from .tree import trace_single
-
-        trace_single(found, body, steps, contract)
     return found

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .again import from_the_start
+from .machine import Machine
 from .replay import replay
-from .trace import described
+from .trace import Event, described
 from .verdict import MissingEdge, Site
 from .witness import events, linear, site, witness, wrong_version
 
 if TYPE_CHECKING:
     from .contract import Contract
     from .edges import Edge
-    from .host import Node
+    from .host import Host, Node
+    from .machine import State, Transition
     from .recorder import Recording
 
 
@@ -25,7 +28,7 @@ def reasons(
         wrong = [recording for recording in recordings if recording.clocks.wrongs]
         wrong.sort(key=lambda recording: recording.clocks.wrongs[0][0].index)
         found += [wrong_version(recording, contract) for recording in wrong[:1]]
-    stuck = [recording for recording in recordings if recording.blocked()]
+    stuck = [recording for recording in recordings if recording.blocked() or recording.hung()]
     stuck.sort(key=lambda recording: len(recording.moments))
     found += [deadlock(recording, contract) for recording in stuck[:1]]
     lost = {node.where: (node, r) for r in recordings for node in reversed(r.broken)}
@@ -36,10 +39,12 @@ def reasons(
 def deadlock(recording: Recording, contract: Contract) -> MissingEdge:
     """Host threads that wait for one another: who waits where, and for what."""
     blocked = recording.blocked()
+    held = [op.origin[0].node for op in recording.hung() if op.awaits is not None]
     everything = {m.lane: m.tick for m in recording.moments}
     order = linear(recording.moments, everything)
-    sites = [Site(node.where, described(node.call)) for node in blocked if node.call is not None]
-    waits = [waiting(node, recording) for node in blocked]
+    stuck = [*blocked, *held]
+    sites = [Site(node.where, described(node.call)) for node in stuck if node.call is not None]
+    waits = [waiting(node, recording) for node in stuck]
     return MissingEdge(
         kind="deadlock",
         first=sites[0],
@@ -66,8 +71,61 @@ def waiting(node: Node, recording: Recording) -> str:
         return f"{me} waits at {node.where} for lock {thing.name!r}, held by {whom}"
     if verb == "join":
         return f"{me} waits at {node.where} for {thing.name} to return"
-    state = "empty" if verb == "get" else "full"
-    return f"{me} waits at {node.where} for queue {thing.name!r}, which is {state}"
+    if verb in {"get", "put"}:
+        state = "empty" if verb == "get" else "full"
+        return f"{me} waits at {node.where} for queue {thing.name!r}, which is {state}"
+    if verb == "wait_value":
+        return (
+            f"{thing} waits at {node.where} for cell {node.call[2].name!r} to reach {node.call[3]}"
+        )
+    if verb == "wait_cell":
+        return f"{me} waits at {node.where} for cell {thing.name!r} to reach {node.call[2]}"
+    return f"{me} waits at {node.where} in {described(node.call)}"
+
+
+def hang(host: Host, contract: Contract, path: list[Transition]) -> MissingEdge:
+    """How the machine came to a state in which nothing can go on, and who waits there."""
+    return from_the_start(lambda: _hang(Machine(host, contract), path))
+
+
+def _hang(machine: Machine, path: list[Transition]) -> MissingEdge:
+    state, shown = machine.initial(), []
+    for number, step in enumerate(path, 1):
+        shown.append(step_event(machine, state, step, number))
+        state = machine.apply(state, step)[0]
+    stuck = [point[0] for point in state[0] if point is not None and point[0].call is not None]
+    waits = [machine.ops[index] for index in machine.unhindered(state)]
+    said = [f"{described(node.call)} ({node.where})" for node in stuck if node.call is not None]
+    said += [f"{described(op.node.call)} ({op.node.where})" for op in waits if op.node.call]
+    nodes = [*stuck, *(op.node for op in waits)]
+    sites = [Site(node.where, described(node.call)) for node in nodes if node.call is not None]
+    return MissingEdge(
+        kind="deadlock",
+        first=sites[0],
+        second=sites[-1],
+        region=None,
+        regions=(),
+        ordered=False,
+        sentence="nothing can go on: these wait for ever: " + "; ".join(said),
+        consequence=None,
+        counterexample=tuple(shown),
+        schedule=tuple(path),
+    )
+
+
+def step_event(machine: Machine, state: State, step: Transition, number: int) -> Event:
+    """A transition of the machine as an event."""
+    gpu = machine.host.gpu
+    if step[0] == "host":
+        node = state[0][step[1]][0]
+        lane, label = gpu.threads[step[1]].name, described(node.call)
+    else:
+        op = machine.ops[step[1]]
+        node, lane = op.node, op.stream.name
+        label = described(node.call) + (" begins" if step[0] == "start" else "")
+    on_host = step[0] == "host"
+    verb = "call" if on_host else "run"
+    return Event(number, lane, on_host, verb, label, node.step, (), node.where)
 
 
 def overlap_lost(node: Node, recording: Recording, contract: Contract) -> MissingEdge:

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .clocks import UNWRITTEN, Clocks
-from .objects import Region
+from .clocks import Clocks
+from .effects import mode
+from .host_order import Cells, HostOrder, HostStep, own_footprint
+from .memory import POISON, UNINITIALISED, UNWRITTEN, Idempotent, Region, spoiled
 from .schedule import Schedule
+from .values import Patient
 
 if TYPE_CHECKING:
+    from .calls import Reads
     from .clocks import Clock, Frontier
     from .contract import Contract
-    from .gpu import Gpu, Reads
+    from .gpu import Gpu
     from .host import Host, Node
     from .objects import Stream
 
@@ -67,11 +71,11 @@ class Moment:
         """Whether the other happened before this one."""
         return other.lane != self.lane and other.tick <= self.clock.get(other.lane, 0)
 
-    def accesses(self) -> list[tuple[Region, bool]]:
-        """Each region read (False) or written (True)."""
-        reads = [(region, False) for region, _expected in self.reads]
-        staged = [(region, False) for region in self.staged]
-        return reads + staged + [(region, True) for region, _version in self.writes]
+    def accesses(self) -> list[tuple[Region, bool | Idempotent]]:
+        """Each region read (False) or written (True, or an idempotent version)."""
+        read = [*(region for region, _expected in self.reads), *self.staged]
+        written = [(region, mode(version)) for region, version in self.writes]
+        return [*((region, False) for region in read), *written]
 
     @property
     def on_host(self) -> bool:
@@ -88,6 +92,7 @@ class RecordingClocks(Clocks):
         self.races = 0
         self.wrongs: list[tuple[Moment, Region, object, object]] = []
         self.now: Moment | None = None
+        self.issued_now = 0
 
     def begin(self, node: Node, phase: int, result: object) -> None:
         """A phase of a host call is carried out next."""
@@ -123,6 +128,20 @@ class RecordingClocks(Clocks):
         self.now = host
         return after
 
+    def origin(self) -> tuple[Moment | None, int]:
+        """Where an operation belongs that is carried out later."""
+        here = self.place()
+        self.issued_now += 1
+        return here
+
+    def place(self) -> tuple[Moment | None, int]:
+        """The moment that is carried out, and how many operations it has issued."""
+        return self.now, self.issued_now
+
+    def back_to(self, place: Any) -> None:
+        """What follows belongs to an earlier moment."""
+        self.now, self.issued_now = place
+
     @property
     def current(self) -> Moment:
         """The moment that is carried out."""
@@ -147,7 +166,7 @@ class RecordingClocks(Clocks):
         held = [self.memory[region.slot][2] for region in regions]
         return tuple(Staged(moment, i, value) for i, value in enumerate(held))
 
-    def race(self, _region: Region, _verb: str, /) -> None:
+    def race(self, _region: Region, /) -> None:
         """Count, and go on."""
         self.races += 1
 
@@ -164,19 +183,68 @@ class Recording(Schedule):
     def __init__(self, host: Host, contract: Contract, uncertain: tuple[str, ...] = ()) -> None:
         super().__init__(host, contract, uncertain, RecordingClocks(host.gpu))
         self.phases: dict[int, int] = {}
+        self.cells = self.front.cells = Cells(self.front.cells)
+        self.order = HostOrder()
+        self.host_moments: list[Moment] = []
+        self.before: dict[Moment, dict[int, int]] = {}
+
+    def take(self, thread: int, result: object) -> None:
+        """Carry out one step, and note which calls it depends on."""
+        node, rest = self.points[thread]
+        assert node.call is not None
+        self.cells.take()
+        super().take(thread, result)
+        index, footprint = len(self.steps) - 1, self.cells.take()
+        if rest is None:
+            footprint |= own_footprint(node.call)
+        step = HostStep(index, thread, None if rest else node.call, footprint)
+        self.before[self.host_moments[index]] = self.order.add(step)
+
+    def closed(self, needed: dict[int, int]) -> dict[int, int]:
+        """A down-set with the calls that its calls depend on: an event's last record before it is
+        awaited, say, on whichever thread.
+        """
+        places = {(moment.lane, moment.tick): moment for moment in self.host_moments}
+        needed = dict(needed)
+        waiting = [places[place] for place in needed.items() if place in places]
+        while waiting:
+            moment = waiting.pop()
+            below = dict(moment.clock)
+            for thread, bound in self.before[moment].items():
+                last = next(m for m in self.host_moments[bound - 1 :: -1] if m.lane == -1 - thread)
+                below[last.lane] = max(last.tick, below.get(last.lane, 0))
+            for lane, tick in below.items():
+                if tick > needed.get(lane, 0):
+                    needed[lane] = tick
+                    if (lane, tick) in places:
+                        waiting.append(places[lane, tick])
+        return needed
 
     def begin(self, node: Node, rest: object) -> None:
         """Tell the clocks which phase of which call comes next."""
         if node.call is not None and node.call[0] == "query" and self.steps[-1][1]:
-            self.clocks.await_(self.front.query(node.call)[0])  # true is only answered once done
+            self.answered(self.front.query(node.call)[0])
         phase = self.phases.get(node.thread, 0) + 1 if rest else 0
         self.phases[node.thread] = phase
         self.clocks.begin(node, phase, self.steps[-1][1])
+        self.host_moments.append(self.clocks.current)
+
+    def answered(self, frontier: Any) -> None:
+        """A query is answered true only once the work is done."""
+        self.clocks.await_(frontier)
 
     @property
     def moments(self) -> list[Moment]:
         """Everything that happened, in issue order."""
         return self.clocks.moments
+
+
+class PatientRecording(Patient, Recording):
+    """The same where operations may have to wait for cells."""
+
+    def answered(self, frontier: Any) -> None:
+        """A query is answered true only once the work is done."""
+        self.clocks.await_(self.sink.frontier(frontier))
 
 
 def plain(version: object) -> object:
@@ -189,25 +257,34 @@ def simulate(moments: list[Moment]) -> list[tuple[Moment, Region, object, object
 
     Returns the reads that find a wrong version: (moment, region, expected, found).
     """
-    memory: dict[Region, Any] = {}
+    memory: dict[int, Any] = {}
     carried: dict[tuple[Moment, int], Any] = {}
     wrong: list[tuple[Moment, Region, object, object]] = []
     for moment in moments:
-        for region, expected in moment.reads:
-            found = memory.get(region, UNWRITTEN)
-            if expected is not None and found != expected:
+        for region, expected in (*moment.reads, *((r, None) for r in moment.staged)):
+            found = memory.get(region.slot, UNWRITTEN)
+            if spoiled(found, expected):
                 wrong.append((moment, region, expected, found))
         for i, region in enumerate(moment.staged):
-            carried[moment, i] = memory.get(region, UNWRITTEN)
-        values = [resolved(version, memory, carried) for _region, version in moment.writes]
-        memory.update(zip((region for region, _version in moment.writes), values, strict=True))
+            carried[moment, i] = memory.get(region.slot, UNWRITTEN)
+        for region, value in written(moment, memory, carried):
+            if memory.get(region.slot) is POISON and value not in {UNINITIALISED, POISON}:
+                wrong.append((moment, region, None, POISON))
+            memory[region.slot] = value
     return wrong
 
 
-def resolved(version: object, memory: dict[Region, Any], carried: dict[Any, Any]) -> object:
+def written(
+    moment: Moment, memory: dict[int, Any], carried: dict[Any, Any]
+) -> list[tuple[Region, Any]]:
+    """What a moment writes, with what its versions stand for."""
+    return [(region, resolved(v, memory, carried)) for region, v in moment.writes]
+
+
+def resolved(version: object, memory: dict[int, Any], carried: dict[Any, Any]) -> object:
     """What a written version stands for."""
     if isinstance(version, Region):
-        return memory.get(version, UNWRITTEN)
+        return memory.get(version.slot, UNWRITTEN)
     if isinstance(version, Staged):
         return carried[version.moment, version.index]
-    return version
+    return version.value if isinstance(version, Idempotent) else version

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .machine import Machine, SecondThread
+from .again import from_the_start
+from .machine import Machine
 
 if TYPE_CHECKING:
     from .contract import Contract
@@ -34,10 +35,7 @@ def replay(
     With a pair, both of them must then be possible and in conflict. Returns the transitions, as
     plain data that can be replayed. Raises `EnginesDisagree` where the machine refuses.
     """
-    try:
-        return _replay(Machine(host, contract), moments, pair)
-    except SecondThread:
-        return _replay(Machine(host, contract, alone=False), moments, pair)
+    return from_the_start(lambda: _replay(Machine(host, contract), moments, pair))
 
 
 def _replay(

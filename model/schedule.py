@@ -10,14 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import sync
-from .clocks import EMPTY, Clocks
+from .calls import OPERATIONS
+from .errors import BadProtocol
 from .frontend import Frontend
-from .host import OPERATIONS
 
 if TYPE_CHECKING:
-    from .clocks import Clock, Frontier
+    from collections.abc import Callable
+
+    from .calls import Call
+    from .clocks import Clock, Clocks
     from .contract import Contract
-    from .gpu import Call
     from .host import Host, Node
 
 Step = tuple[int, Any]
@@ -36,15 +38,21 @@ class Schedule:
     ) -> None:
         self.host = host
         self.clocks = clocks
-        self.front: Frontend[Frontier] = Frontend(host.gpu, contract, clocks, uncertain)
+        self.sink = self.make_sink()
+        self.front: Frontend[Any] = Frontend(host.gpu, contract, self.sink, uncertain)
         self.points: dict[int, tuple[Node, Any]] = {0: (host.root, None)}
-        self.shared: sync.Shared = {}
+        self.shared: sync.Shared = self.front.notes
         self.steps: list[Step] = []
         self.broken: list[Node] = []
-        self.issued: dict[Node, Frontier] = {}
+        self.issued: dict[Node, Any] = {}
         self.known: dict[object, list[Clock]] = {}
         self.waits = 0
         self.at_step: int | None = None
+        self.on_wait: Callable[[Node], None] | None = None
+
+    def make_sink(self) -> Any:
+        """Where effects go: the clocks themselves."""
+        return self.clocks
 
     # --- what can come next ---
 
@@ -62,11 +70,15 @@ class Schedule:
         verb = node.call[0]
         if verb == "query":
             self.clocks.enter(thread)
-            frontier, _rest = self.front.query(node.call)
-            return sync.answers(node.falses, self.clocks.covered(frontier))
+            falses = node.falses.get(node.call[1], 0)
+            return sync.answers(falses, self.covered(self.front.query(node.call)[0]))
         if verb in sync.CONTROL:
             return sync.results(node.call, self.shared, self.ended)
         return (None,)
+
+    def covered(self, frontier: Any) -> bool:
+        """Whether everything in the frontier happened before the current thread's next call."""
+        return self.clocks.covered(frontier)
 
     def ended(self, thread: int) -> bool:
         """Whether a thread has returned."""
@@ -76,6 +88,15 @@ class Schedule:
         """The threads that have not returned, where they are."""
         return [node for node, _rest in self.points.values() if node.call is not None]
 
+    def hung(self) -> list[Any]:
+        """Operations that are never done; without cells there are none."""
+        return []
+
+    @property
+    def undecided(self) -> bool:
+        """Whether clocks cannot decide this schedule; without cells they can."""
+        return False
+
     # --- carrying out ---
 
     def take(self, thread: int, result: object) -> None:
@@ -84,26 +105,36 @@ class Schedule:
         node, rest = self.points[thread]
         assert node.call is not None
         self.front.grow()
-        self.clocks.grow()
         self.clocks.enter(thread)
         self.begin(node, rest)
-        awaits = rest(node.call) if rest else self.first(node, thread, result)
+        try:
+            awaits = rest(node.call) if rest else self.first(node, thread, result)
+        except BadProtocol as error:
+            error.where = error.where or str(node.where)
+            raise
         if node.call[0] in OPERATIONS:
             self.issued[node] = self.front.issued
         if awaits is not None:
             frontier, rest = awaits
             self.count_wait(node, frontier)
-            self.clocks.await_(frontier)
+            self.await_frontier(thread, frontier)
             if rest is not None:
                 self.points[thread] = (node, rest)
                 return
         self.points[thread] = (self.host.child(node, result), None)
 
-    def count_wait(self, node: Node, frontier: Frontier) -> None:
+    def await_frontier(self, _thread: int, frontier: Any) -> None:
+        """The thread has waited for everything in the frontier."""
+        self.clocks.await_(frontier)
+
+    def count_wait(self, node: Node, frontier: Any) -> None:
         """Count the host waits of the last step."""
         if node.step is not None and node.step != self.at_step:
             self.at_step, self.waits = node.step, 0
-        self.waits += frontier is not EMPTY
+        if frontier != self.sink.empty:
+            self.waits += 1
+            if self.on_wait is not None:
+                self.on_wait(node)
 
     def begin(self, node: Node, rest: object) -> None:
         """A hook for those who record: this call, or the rest of it, is carried out next."""
@@ -116,12 +147,16 @@ class Schedule:
             self.control(node, call, thread)
             return None
         if call[0] == "concurrent":
-            if self.clocks.ordered(self.issued[call[1]], self.issued[call[2]]):
+            if self.clocks.ordered(self.frontier_of(call[1]), self.frontier_of(call[2])):
                 self.broken.append(node)
             return None
         if call[0] == "query":
             return self.front.query(call) if result else None
         return self.front.call(call)
+
+    def frontier_of(self, node: Node) -> Any:
+        """The clocks' frontier of a call's operation."""
+        return self.issued[node]
 
     def control(self, node: Node, call: Call, thread: int) -> None:
         """Host threads among themselves: what one knew, the other learns."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import BadProtocol
 from .gpu import Gpu
-from .objects import Handle, Region
+from .memory import Region
+from .objects import Handle
 
 if TYPE_CHECKING:
     from .where import Where

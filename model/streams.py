@@ -5,7 +5,7 @@ chooses what it is: the order engine uses vector clocks, the machine sets of pen
 The front end keeps one frontier a stream (its tail) and one an event (its last snapshot), in
 `cells`, and hands every effect to a *sink*:
 
-- `op(stream, before, reads, writes)` issues an operation that starts after `before`;
+- `op(lane, before, reads, writes)` issues an operation that starts after `before`;
 - `host_read`, `host_write`, `stage` are accesses of the host, now;
 - what a rule returns is what the call awaits: None, or (frontier, the rest of the call or None).
 
@@ -16,15 +16,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from .errors import BadProtocol
-from .objects import Stream
+from .errors import Again, BadProtocol, NotModelled
+from .objects import DESTROYED, Event, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .calls import Call, Reads
     from .contract import Contract
-    from .gpu import Call, Gpu, Reads
-    from .objects import Region
+    from .gpu import Gpu
+    from .memory import Region
+    from .objects import Cell, Handle
 
 F = TypeVar("F")
 
@@ -37,12 +39,15 @@ class Sink(Protocol[F]):
 
     empty: F
 
+    def grow(self) -> None:
+        """Give regions made since a place."""
+
     def join(self, first: F, second: F) -> F:
         """The frontier of everything in either."""
         ...
 
     def op(self, stream: Stream, before: F, reads: Reads, writes: Reads) -> F:
-        """Issue an operation of `stream` that starts when `before` is done; its own frontier."""
+        """Issue an operation on a lane that starts when `before` is done; its own frontier."""
         ...
 
     def host_read(self, reads: Reads) -> None:
@@ -50,6 +55,17 @@ class Sink(Protocol[F]):
 
     def host_write(self, writes: Reads) -> None:
         """The host stores these versions now."""
+
+    def signal(self, stream: Stream, before: F, cell: Cell, value: int) -> F:
+        """Issue an operation that stores into a cell."""
+        ...
+
+    def await_cell(self, stream: Stream, before: F, cell: Cell, value: int) -> F:
+        """Issue an operation that is not done before the cell is at least this value."""
+        ...
+
+    def host_signal(self, cell: Cell, value: int) -> None:
+        """The host stores into a cell now."""
 
     def stage(self, regions: tuple[Region, ...]) -> tuple[Any, ...]:
         """The runtime reads these host regions now, on the host thread; what they held."""
@@ -60,8 +76,10 @@ class Streams(Generic[F]):
     """Streams, events and host waits.
 
     - `cells[slot]` is the frontier of a stream's tail or of an event's snapshot;
-    - `destroyed` holds the streams that no call may use any more;
-    - `consulted` collects the uncertain promises on which some call depended.
+    - `notes` says what else is known of an object: a stream that was destroyed or is captured, an
+      event recorded in a capture, a graph's nodes; values never change, they are replaced;
+    - `consulted` collects the uncertain promises on which some call depended;
+    - `issued` is the last operation.
     """
 
     def __init__(
@@ -72,51 +90,103 @@ class Streams(Generic[F]):
         self.uncertain = uncertain
         self.sink = sink
         self.cells: list[F] = []
-        self.destroyed: set[int] = set()
+        self.notes: dict[Handle, Any] = {}
         self.consulted: set[str] = set()
         self.issued: F = sink.empty
-        self.null = gpu.null_stream
         self.grow()
 
     def grow(self) -> None:
         """Give objects made since a cell each: a new stream is idle, a new event complete."""
         missing = len(self.gpu.cells) - len(self.cells)
         self.cells.extend([self.sink.empty] * missing)
+        self.sink.grow()
+
+    def promised(self, field: str) -> bool:
+        """Whether the contract keeps this promise; an uncertain one is noted as consulted."""
+        if field in self.uncertain:
+            self.consulted.add(field)
+        return bool(getattr(self.contract, field))
 
     # --- issuing ---
 
     def launch(self, call: Call) -> None:
         """R1.1, R2.13: a kernel is an operation of its stream; the host does not wait."""
+        if call[5] and self.contract.early_launch:
+            self.early(call)
+        else:
+            self.enqueue(call[1], call[3], call[4])
+
+    def host_func(self, call: Call) -> None:
+        """R8.1: after the earlier work of the stream, before the later."""
         self.enqueue(call[1], call[3], call[4])
 
     def enqueue(self, stream: Stream, reads: Reads, writes: Reads) -> F:
         """R1.1: after everything issued to the stream before; R1.3 for NULL and blocking ones."""
-        if stream.slot in self.destroyed:
-            raise self.gone(stream)
+        if self.notes and stream in self.notes:
+            return self.enqueue_noted(stream, reads, writes)
         before = self.before(stream) if stream.blocking else self.cells[stream.slot]
         after = self.sink.op(stream, before, reads, writes)
         self.cells[stream.slot] = self.issued = after
+        if self.gpu.early_used:
+            self.cells[self.hidden("earlier", stream).slot] = before
+            self.cells[self.hidden("last", stream).slot] = after
         return after
+
+    def enqueue_noted(self, stream: Stream, _reads: Reads, _writes: Reads) -> F:
+        """An operation on a stream of which something else is known: destroyed, or captured."""
+        raise self.gone(stream)
 
     def before(self, stream: Stream) -> F:
         """What an operation issued to this stream now starts after (R1.1, R1.3)."""
         tail = self.cells[stream.slot]
         if stream.is_null:
-            return self.gather(tail)
+            return self.gather(stream, tail)
         if stream.blocking:
-            return self.sink.join(tail, self.cells[self.null.slot])
+            return self.sink.join(tail, self.cells[self.gpu.null(stream.device).slot])
         return tail
 
-    def gather(self, tail: F) -> F:
+    def gather(self, null: Stream, tail: F) -> F:
         """R1.3: the NULL stream waits for what was issued to every blocking stream."""
         for other in self.gpu.streams:
-            if other.blocking and not other.is_null:
+            if other.blocking and not other.is_null and other.device == null.device:
                 tail = self.sink.join(tail, self.cells[other.slot])
         return tail
 
+    def early(self, call: Call) -> None:
+        """R8.4: the kernel may start as soon as the one before it could, and need not wait for it;
+        a lane of its own, since a stream with such kernels is no chain.
+        """
+        _verb, stream, _kernel, reads, writes, early = call
+        if not self.gpu.early_used:
+            self.gpu.early_used = True
+            raise Again
+        if self.usable(stream) in self.notes:
+            raise NotModelled("an early launch inside a capture is not modelled")
+        number = self.notes.get(self.hidden("early", stream), 0) + 1
+        self.notes[self.hidden("early", stream)] = number
+        earlier, last = self.hidden("earlier", stream).slot, self.hidden("last", stream).slot
+        before = self.cells[earlier]
+        if early == "waits":
+            kept = self.promised("early_wait_transitive")
+            before = self.cells[stream.slot] if kept else self.cells[last]
+        lane = self.hidden(f"{stream.name} (early)", stream, number)
+        after = self.issued = self.sink.op(lane, before, reads, writes)
+        self.cells[earlier], self.cells[last] = before, after
+        self.cells[stream.slot] = self.sink.join(self.cells[stream.slot], after)
+
+    def hidden(self, name: str, *key: object) -> Stream:
+        """A lane or cell that no protocol names."""
+        found = self.gpu.hidden(name, *key)
+        self.grow()
+        return found
+
+    def touch(self, thing: Handle) -> None:
+        """A use of what is noted of an object: other threads' calls on it depend on this one."""
+        self.cells[thing.slot] = self.cells[thing.slot]
+
     def usable(self, stream: Stream) -> Stream:
         """The stream, unless this trace has destroyed it."""
-        if stream.slot in self.destroyed:
+        if self.notes.get(stream) is DESTROYED:
             raise self.gone(stream)
         return stream
 
@@ -128,19 +198,24 @@ class Streams(Generic[F]):
 
     def record(self, call: Call) -> None:
         """R3.1: a snapshot of the stream; R3.3: it replaces the older one."""
-        _verb, event, stream = call
+        _verb, event, stream, external = call
         self.usable(stream)
+        if external:
+            raise BadProtocol("external=True belongs inside a capture: it makes an event node")
         if stream.is_null or (stream.blocking and self.contract.record_joins_null):
-            self.cells[event.slot] = self.before(stream)
-        else:
-            self.cells[event.slot] = self.cells[stream.slot]
+            # R1.3: the record is an operation of the stream: what comes after it is after these.
+            self.cells[stream.slot] = self.before(stream)
+        self.cells[event.slot] = self.cells[stream.slot]
 
     def wait(self, call: Call) -> None:
         """R3.2, R3.5: what is issued to the stream later starts after the snapshot held now."""
-        _verb, stream, event = call
+        _verb, stream, event, external = call
         tail = self.cells[self.usable(stream).slot]
-        if stream.is_null and self.contract.wait_joins_blocking:
-            tail = self.gather(tail)
+        if external:
+            raise BadProtocol("external=True belongs inside a capture: it makes an event node")
+        takes_edges = "wait_joins_blocking" if stream.is_null else "wait_joins_null"
+        if stream.blocking and self.promised(takes_edges):
+            tail = self.before(stream)
         self.cells[stream.slot] = self.sink.join(tail, self.cells[event.slot])
 
     # --- host waits ---
@@ -153,27 +228,38 @@ class Streams(Generic[F]):
 
     def synchronize_stream(self, call: Call) -> Await[F]:
         """R1.6: return when the stream is idle; NULL stands for the blocking streams too."""
-        stream = self.usable(call[1])
-        return (self.gather(self.cells[0]) if stream.is_null else self.cells[stream.slot]), None
+        return self.idle(self.usable(call[1])), None
 
-    def synchronize_device(self, _call: Call) -> Await[F]:
+    def idle(self, stream: Stream) -> F:
+        """R1.6: what must be done for a stream to be idle; for NULL the blocking streams too."""
+        tail = self.cells[stream.slot]
+        others = any(s.blocking and not s.is_null for s in self.gpu.streams)
+        if stream.is_null and others and self.promised("null_sync_covers_blocking"):
+            return self.gather(stream, tail)
+        return tail
+
+    def synchronize_device(self, call: Call) -> Await[F]:
         """R1.6: return when every stream is idle, non-blocking ones included."""
+        return self.whole_device(call[1]), None
+
+    def whole_device(self, device: int) -> F:
+        """Everything issued to the streams of a device."""
         everything = self.sink.empty
         for other in self.gpu.streams:
-            everything = self.sink.join(everything, self.cells[other.slot])
-        return everything, None
+            if other.device == device:
+                everything = self.sink.join(everything, self.cells[other.slot])
+        return everything
 
     def query(self, call: Call) -> Await[F]:
         """R3.6, R9.6: what the answer `true` waits for."""
-        target = call[1]
-        if isinstance(target, Stream):
-            return self.synchronize_stream(call)
-        return self.cells[target.slot], None
+        if isinstance(call[1], Event):
+            return self.synchronize_event(call)
+        return self.synchronize_stream(call)
 
     def destroy(self, call: Call) -> Await[F] | None:
         """R1.7: HIP waits for the stream's work; under CUDA it runs on and the call returns."""
         stream = self.usable(call[1])
         tail = self.cells[stream.slot]
-        self.cells[stream.slot] = tail  # a use of the cell: other threads' calls depend on it
-        self.destroyed.add(stream.slot)
+        self.touch(stream)
+        self.notes[stream] = DESTROYED
         return (tail, None) if self.contract.destroy_awaits else None

@@ -14,13 +14,14 @@ from .objects import Handle, Queue
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .gpu import Call
+    from .calls import Call
 
 Shared = dict[Handle, Any]
 
 FALSES = 2
-"""How many queries in a row may answer false to one thread: a loop around `query` that is bounded
-so is stated with the verdict; `poll()` has no such bound."""
+"""How many queries of one event or stream in a row may answer false to a thread that does nothing
+else with it: a loop around `query` is bounded so, which is stated with the verdict; `poll()` has
+no such bound."""
 
 CONTROL = frozenset({"choose", "thread", "join", "acquire", "release", "put", "get"})
 """Verbs that only host threads are concerned with."""

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .objects import Handle
 
 if TYPE_CHECKING:
-    from .gpu import Call
+    from collections.abc import Callable
+
+    from .calls import Call
     from .where import Where
 
 
@@ -83,6 +85,13 @@ METHODS = {
     "get": "{0}.get()",
     "choose": "choose",
     "concurrent": "concurrent",
+    "capture": "capture({0}) as {1}",
+    "end_capture": "end of capture({0}) as {1}",
+    "graph_launch": "{0}.launch({1})",
+    "malloc": "malloc({0})",
+    "free": "free({0})",
+    "malloc_async": "malloc_async({0})",
+    "free_async": "free_async({0}, {1})",
 }
 
 
@@ -90,21 +99,45 @@ def described(call: Call) -> str:
     """A call in the words of the API."""
     verb = call[0]
     if verb in METHODS:
-        return METHODS[verb].format(*(part for part in call[1:] if isinstance(part, Handle)))
-    if verb == "launch":
-        return f"launch({call[2]}, {call[1]})"
-    if verb in {"memcpy", "memcpy_async"}:
-        dst, src = named(p[0] for p in call[1]), named(p[1] for p in call[1])
-        return f"{verb}({dst}, {src}{', ' + call[2].name if verb == 'memcpy_async' else ''})"
-    if verb in {"memset", "memset_async"}:
-        return (
-            f"{verb}({named(call[1])}, {call[2]!r}{', ' + call[3].name if len(call) > 3 else ''})"
-        )
-    if verb == "write":
-        return f"write({named(call[1])}, {call[2]!r})"
-    if verb == "read":
-        return f"read({named(region for region, _expected in call[1])})"
-    return f"{call[1]}.put({call[2]!r})"
+        handles = [part for part in call[1:] if isinstance(part, Handle)]
+        return METHODS[verb].format(*handles)
+    return WORDS[verb](call)
+
+
+def copied(call: Call) -> str:
+    """A copy: what it moves, and on which stream."""
+    dst, src = named(p[0] for p in call[1]), named(p[1] for p in call[1])
+    return f"{call[0]}({dst}, {src}{', ' + call[2].name if call[0] == 'memcpy_async' else ''})"
+
+
+def filled(call: Call) -> str:
+    """A fill: what it writes, and on which stream."""
+    stream = f", {call[3].name}" if call[0] == "memset_async" else ""
+    return f"{call[0]}({named(call[1])}, {call[2]!r}{stream})"
+
+
+def posted(call: Call) -> str:
+    """A post of an agent."""
+    touched = [region for region, _version in (*call[3], *call[4])]
+    return f"{call[1]}.{'write' if call[4] else 'read'}({named(touched)})"
+
+
+WORDS: dict[str, Callable[[Call], str]] = {
+    "launch": lambda call: f"launch({call[2]}, {call[1]})",
+    "host_func": lambda call: f"host_func({call[2]}, {call[1]})",
+    "memcpy": copied,
+    "memcpy_async": copied,
+    "memset": filled,
+    "memset_async": filled,
+    "write": lambda call: f"write({named(call[1])}, {call[2]!r})",
+    "read": lambda call: f"read({named(region for region, _expected in call[1])})",
+    "put": lambda call: f"{call[1]}.put({call[2]!r})",
+    "write_value": lambda call: f"write_value({call[1]}, {call[2]}, {call[3]})",
+    "wait_value": lambda call: f"wait_value({call[1]}, {call[2]}, {call[3]})",
+    "set_cell": lambda call: f"{call[1]}.set({call[2]})",
+    "wait_cell": lambda call: f"{call[1]}.wait({call[2]})",
+    "post": posted,
+}
 
 
 def named(regions: Any) -> str:

@@ -7,16 +7,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from .again import from_the_start
 from .clocks import Clocks
 from .decision import Decision
 from .edges import Edge, missing_edges, rank
 from .errors import BadProtocol
 from .host import Host
-from .recorder import Recording
+from .recorder import PatientRecording, Recording
 from .reuse import Reuse
 from .schedule import Schedule
 from .search import Search
 from .sync import FALSES
+from .values import Patient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -81,23 +83,45 @@ def decide_tree(
     contract: Contract,
     uncertain: tuple[str, ...],
     max_executions: int,
-    seconds: float,
+    deadline: float,
 ) -> Decision:
     """Search the host schedules of a program with choices or several host threads."""
     found = Decision()
     host = found.host = Host(body, steps)
     found.branches = True
-    deadline = time.monotonic() + seconds
-    for schedule in Search(lambda: Schedule(host, contract, uncertain, Noting(host.gpu))):
-        weigh(schedule, found)
-        if found.executions >= max_executions or time.monotonic() > deadline:
-            found.spent = f"{found.executions} host schedules decided and more to come"
-            break
+    from_the_start(lambda: search(found, host, contract, uncertain, max_executions, deadline))
     host.verify()
     found.threads = len(host.gpu.threads)
     found.once = reuse_in(host).once()
-    found.bounded_queries = any(node.falses >= FALSES for node in host.nodes())
+    found.bounded_queries = any(n >= FALSES for node in host.nodes() for n in node.falses.values())
+    found.spins = host.gpu.cells_used
+    if found.undecided:
+        from .decide_states import decide_states
+
+        left = max(0.0, deadline - time.monotonic())
+        return decide_states(body, steps, contract, uncertain, seconds=left)
     return found
+
+
+def search(
+    found: Decision,
+    host: Host,
+    contract: Contract,
+    uncertain: tuple[str, ...],
+    max_executions: int,
+    deadline: float,
+) -> None:
+    """Weigh every schedule, until something must be known from the start (`Again`)."""
+    schedules = Search(lambda: schedule_of(host, contract, uncertain), deadline)
+    for schedule in schedules:
+        weigh(schedule, found)
+        if found.undecided:
+            return
+        if found.executions >= max_executions:
+            schedules.spent = True
+            break
+    if schedules.spent:
+        found.spent = f"{found.executions} host schedules decided and more to come"
 
 
 def weigh(schedule: Schedule, found: Decision) -> None:
@@ -107,10 +131,17 @@ def weigh(schedule: Schedule, found: Decision) -> None:
     found.waits = max(found.waits, schedule.waits)
     found.consulted |= schedule.front.consulted
     clean = isinstance(schedule.clocks, Noting) and schedule.clocks.clean
-    if not clean or schedule.broken or schedule.blocked():
+    found.undecided |= schedule.undecided
+    if not clean or schedule.broken or schedule.blocked() or schedule.hung():
         found.holds = False
         if len(found.bad) < BAD_SCHEDULES:
             found.bad.append(list(schedule.steps))
+
+
+def schedule_of(host: Host, contract: Contract, uncertain: tuple[str, ...]) -> Schedule:
+    """A schedule to carry out: a patient one where operations may have to wait for cells."""
+    kind = Patient if host.gpu.cells_used else Schedule
+    return kind(host, contract, uncertain, Noting(host.gpu))
 
 
 def reuse_in(host: Host) -> Reuse:
@@ -127,7 +158,7 @@ def reuse_in(host: Host) -> Reuse:
 
 def record(host: Host, contract: Contract, steps: Iterable[Step]) -> Recording:
     """Carry out a schedule once more and keep everything."""
-    recording = Recording(host, contract)
+    recording = (PatientRecording if host.gpu.cells_used else Recording)(host, contract)
     for thread, result in steps:
         recording.take(thread, result)
     return recording

@@ -139,8 +139,11 @@ class Verdict(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        """0 as expected, else the outcome's own code."""
-        return 0 if self.as_expected else self.outcome.exit_code
+        """0 as expected, else the outcome's own code, and 1 for a pass that was not expected."""
+        if self.as_expected:
+            return 0
+        unexpected = 1 if self.as_expected is False else 0
+        return self.outcome.exit_code or unexpected
 
     def as_data(self) -> dict[str, Any]:
         """As plain data, for JSON."""

@@ -8,13 +8,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+STANDARD = os.path.dirname(os.__file__) + os.sep
 LIBRARY = os.path.join(PACKAGE, "model", "protocols")
 
 
 @lru_cache(maxsize=4096)
 def is_internal(filename: str) -> bool:
-    """Whether a file belongs to Streamorder itself; the protocol library does not count."""
+    """Whether a file is Streamorder's own, less the library, or the standard library's."""
     path = os.path.abspath(filename)
+    if filename.startswith("<") or (path.startswith(STANDARD) and "site-packages" not in path):
+        return True
     inside = path.startswith(os.path.join(PACKAGE, "model") + os.sep)
     return inside and not path.startswith(LIBRARY + os.sep)
 
@@ -28,7 +31,7 @@ class Where(NamedTuple):
     @property
     def internal(self) -> bool:
         """Whether the line is Streamorder's own, not a protocol's."""
-        return is_internal(self.filename) or self.filename.startswith("<frozen")
+        return is_internal(self.filename)
 
     @property
     def file(self) -> str:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .clocks import UNWRITTEN
 from .edges import Edge, down_set
-from .recorder import resolved, simulate
+from .memory import POISON, UNWRITTEN
+from .recorder import simulate, written
 from .replay import replay
 from .trace import Event, Touch, described
 from .verdict import MissingEdge, Site
 
 if TYPE_CHECKING:
     from .contract import Contract
-    from .objects import Region
+    from .memory import Region
     from .recorder import Moment, Recording
 
 SUFFIX = 20_000
@@ -36,7 +36,7 @@ class Sight(NamedTuple):
 def witness(recording: Recording, contract: Contract, edge: Edge) -> MissingEdge:
     """The counterexample of a missing edge, replayed in the machine before it is returned."""
     first, second, region, _size = edge.pair
-    before = linear(recording.moments, down_set(first, second))
+    before = linear(recording.moments, recording.closed(down_set(first, second)))
     order, sight = worst_order(recording, before, first, second)
     schedule = replay(recording.host, contract, before, (first, second))
     shown = tuple(events(recording, before, order))
@@ -58,13 +58,15 @@ def witness(recording: Recording, contract: Contract, edge: Edge) -> MissingEdge
 def wrong_version(recording: Recording, contract: Contract) -> MissingEdge:
     """A read that is in order and finds a wrong version: the first one of the schedule."""
     moment, region, expected, found = recording.clocks.wrongs[0]
-    before = linear(recording.moments, down_set(moment))
+    before = linear(recording.moments, recording.closed(down_set(moment)))
     schedule = replay(recording.host, contract, [*before, moment])
     writer = last_writer(before, region)
     origin = site(writer) if writer else Site(None, "nothing")
+    where = f"it is in order after {origin}" if writer else "nothing has written it before"
+    wanted = "where it expects" if expected is not None else "instead of"
     text = (
-        f"{site(moment)} finds {found!r} in {region!r} where it expects {expected!r}; it is in "
-        f"order after {origin}, so the version is wrong, not the order"
+        f"{site(moment)} finds {found!r} in {region!r} {wanted} {expected or 'live memory'!r}; "
+        f"{where}, so the version is wrong, not the order"
     )
     return MissingEdge(
         kind="wrong version",
@@ -82,7 +84,7 @@ def wrong_version(recording: Recording, contract: Contract) -> MissingEdge:
 
 def last_writer(moments: list[Moment], region: Region) -> Moment | None:
     """The last moment that wrote a region."""
-    writers = (m for m in reversed(moments) if any(r is region for r, _version in m.writes))
+    writers = (m for m in reversed(moments) if any(r.slot == region.slot for r, _v in m.writes))
     return next(writers, None)
 
 
@@ -97,17 +99,17 @@ def worst_order(
     """The order of the two accesses in which some read finds a wrong version, and that read."""
     done = {m.index for m in before} | {first.index, second.index}
     after = [m for m in recording.moments[: second.index + SUFFIX] if m.index not in done]
-    usual = {(m.index, region) for m, region, *_rest in recording.clocks.wrongs}
+    usual = {(m.index, region.slot) for m, region, *_rest in recording.clocks.wrongs}
     for order in ([second, first], [first, second]):
         for seen in simulate([*before, *order, *after]):
-            if (seen[0].index, seen[1]) not in usual:
+            if (seen[0].index, seen[1].slot) not in usual:
                 return order, Sight(*seen)
     return [second, first], None
 
 
 def events(recording: Recording, before: list[Moment], last: list[Moment]) -> list[Event]:
     """Moments as events, with the versions that they read and write."""
-    memory: dict[Region, Any] = {}
+    memory: dict[int, Any] = {}
     carried: dict[Any, Any] = {}
     shown = []
     roles = dict(zip(sorted(m.index for m in last), ("first", "second"), strict=False))
@@ -118,17 +120,17 @@ def events(recording: Recording, before: list[Moment], last: list[Moment]) -> li
     return shown
 
 
-def touched(moment: Moment, memory: dict[Region, Any], carried: dict[Any, Any]) -> list[Touch]:
+def touched(moment: Moment, memory: dict[int, Any], carried: dict[Any, Any]) -> list[Touch]:
     """A moment's accesses with the versions they see, and its effect on memory."""
     seen = [
-        Touch(repr(r), False, repr(memory.get(r, UNWRITTEN)), None if e is None else repr(e))
+        Touch(repr(r), False, repr(memory.get(r.slot, UNWRITTEN)), None if e is None else repr(e))
         for r, e in moment.reads
     ]
     for i, region in enumerate(moment.staged):
-        carried[moment, i] = memory.get(region, UNWRITTEN)
+        carried[moment, i] = memory.get(region.slot, UNWRITTEN)
         seen.append(Touch(repr(region), False, repr(carried[moment, i])))
-    values = [(r, resolved(version, memory, carried)) for r, version in moment.writes]
-    memory.update(values)
+    values = written(moment, memory, carried)
+    memory.update((region.slot, value) for region, value in values)
     return seen + [Touch(repr(region), True, repr(value)) for region, value in values]
 
 
@@ -174,8 +176,10 @@ def at_step(moment: Moment) -> str:
 
 def verb_on(moment: Moment, region: Region) -> str:
     """Whether a moment reads or writes a region."""
-    written = any(r is region and writes for r, writes in moment.accesses())
-    return "writes" if written else "reads"
+    kinds = [bool(writes) for r, writes in moment.accesses() if r.slot == region.slot]
+    if any(version is POISON for _region, version in moment.writes):
+        return "frees"
+    return "writes" if any(kinds) else "reads"
 
 
 def consequence(sight: Sight | None) -> str | None:

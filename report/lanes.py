@@ -105,7 +105,7 @@ def access(touch: Touch) -> str:
 
 def fold(events: Sequence[Event]) -> list[Row]:
     """Fold groups of lines that repeat at once after themselves."""
-    keys = [(e.lane, e.verb, e.where, e.label.partition("(")[0], e.role) for e in events]
+    keys = [(e.lane, e.verb, e.where, words(e.label), e.role) for e in events]
     rows: list[Row] = []
     at = 0
     while at < len(events):
@@ -114,6 +114,11 @@ def fold(events: Sequence[Event]) -> list[Row]:
         rows += [Row(event, times, place(i, period)) for i, event in enumerate(group)]
         at += period * times
     return rows
+
+
+def words(label: str) -> tuple[str, str]:
+    """A label without its arguments: like events differ in these only."""
+    return label.partition("(")[0], label.rpartition(")")[2]
 
 
 def place(index: int, period: int) -> str:

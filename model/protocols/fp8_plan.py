@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..gpu import Gpu
-    from ..objects import Buffer, Stream
+    from ..memory import Buffer
+    from ..objects import Stream
 
 FORWARD = ("work_indptr", "work_info")
 """What the forward kernel reads: which work items each group has, and the items."""

@@ -10,7 +10,7 @@ from .staged_slots import StagedSlots
 
 if TYPE_CHECKING:
     from ..gpu import Gpu
-    from ..objects import Buffer
+    from ..memory import Buffer
 
 
 @protocol("fp8-prefill/staged", expects={"cuda": "PROVED", "hip": "PROVED"}, slots=2, layers=1)

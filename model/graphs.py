@@ -1,0 +1,254 @@
+"""Rules of graphs (R5.*): capture keeps calls as nodes, a launch instantiates them.
+
+A node holds addresses, never versions: contents are read anew at each replay (R5.3), and what a
+reader must find is bound by the launch. While a stream is captured its frontier, and that of each
+stream and event that joined, is a set of node numbers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from .errors import BadProtocol, NotModelled
+from .memory import PAGEABLE
+from .objects import DESTROYED
+from .signals import Signals
+
+if TYPE_CHECKING:
+    from .calls import Call, Reads
+    from .memory import Pairs
+    from .objects import Event, Graph, Handle, Stream
+
+F = TypeVar("F")
+Nodes = frozenset[int]
+
+
+class Captured(NamedTuple):
+    """A stream or event that belongs to a capture: its graph and its frontier in it."""
+
+    graph: Graph
+    front: Nodes
+
+
+class GraphNode(NamedTuple):
+    """An operation of a graph: the stream it was issued to, what it comes after, its accesses.
+
+    `event` makes it an event node: `records` says whether it records or waits. `stages` marks a
+    copy from pageable memory.
+    """
+
+    stream: Stream
+    after: Nodes
+    reads: Reads
+    writes: Reads
+    event: Event | None = None
+    records: bool = False
+    stages: bool = False
+
+
+class Graphs(Signals[F]):
+    """Capture and replay."""
+
+    # --- capture ---
+
+    def capture(self, call: Call) -> None:
+        """R5.5: from here on the stream's calls become nodes."""
+        _verb, stream, graph = call
+        if self.usable(stream).is_null:
+            raise BadProtocol("the NULL stream cannot be captured")
+        if stream in self.notes:
+            raise BadProtocol(f"stream {stream.name!r} is being captured already")
+        self.touch(stream)
+        self.notes[graph] = ()
+        self.notes[stream] = Captured(graph, frozenset())
+
+    def end_capture(self, call: Call) -> None:
+        """R5.5: every captured stream must have joined back into the first one."""
+        _verb, stream, graph = call
+        self.touch(stream)
+        note = self.notes[stream]
+        reached = closure(self.notes[graph], note.front)
+        for thing, other in list(self.notes.items()):
+            if isinstance(other, Captured) and other.graph is graph:
+                if isinstance(thing, type(stream)) and not other.front <= reached:
+                    raise BadProtocol(
+                        f"stream {thing.name!r} was captured into {graph.name!r} and never joined "
+                        f"back: record an event on it and let {stream.name!r} wait for it"
+                    )
+                if isinstance(thing, type(stream)):
+                    del self.notes[thing]
+
+    def enqueue_noted(self, stream: Stream, reads: Reads, writes: Reads) -> F:
+        """A call to a captured stream becomes a node."""
+        note = self.notes[stream]
+        if note is DESTROYED:
+            raise self.gone(stream)
+        self.touch(stream)
+        if any(expected is not None for _region, expected in reads):
+            raise BadProtocol(
+                "inside a capture reads take no versions, the node is made once: bind them at "
+                "graph.launch(stream, reads={...})"
+            )
+        self.add(note, stream, GraphNode(stream, note.front, reads, writes))
+        return self.sink.empty
+
+    def add(self, note: Captured, thing: Handle, node: GraphNode) -> None:
+        """Append a node; the captured thing's frontier is that node."""
+        nodes = self.notes[note.graph]
+        self.notes[note.graph] = (*nodes, node)
+        self.notes[thing] = Captured(note.graph, frozenset({len(nodes)}))
+
+    def upload(self, stream: Stream, pairs: Pairs) -> F:
+        """R5.4: in a capture, a node that copies from pageable memory."""
+        note = self.notes.get(stream)
+        if isinstance(note, Captured):
+            self.add(note, stream, GraphNode(stream, note.front, pairs.reads, pairs, stages=True))
+            return self.sink.empty
+        return super().upload(stream, pairs)
+
+    def stages(self, stream: Stream, src: str) -> bool:
+        """R5.4: in a capture, whether it stages is decided at the launch."""
+        if isinstance(self.notes.get(stream), Captured):
+            return src == PAGEABLE
+        return super().stages(stream, src)
+
+    def record(self, call: Call) -> None:
+        """R5.5: in a capture, an event holds a place in the graph; R3.9: or is a node of it."""
+        _verb, event, stream, external = call
+        note = self.notes.get(stream)
+        if not isinstance(note, Captured):
+            self.notes.pop(event, None)
+            super().record(call)
+        elif external:
+            self.event_node(note, stream, event, records=True)
+        else:
+            self.touch(event)
+            self.notes[event] = note
+
+    def wait(self, call: Call) -> None:
+        """R5.5: a stream that waits for a captured event joins the capture."""
+        _verb, stream, event, external = call
+        note, known = self.notes.get(self.usable(stream)), self.notes.get(event)
+        self.touch(stream)
+        if isinstance(known, Captured):
+            if not self.capturing(known.graph):
+                raise BadProtocol(
+                    f"event {event.name!r} was recorded inside the capture of "
+                    f"{known.graph.name!r} and means nothing outside it: record it anew"
+                )
+            front = note.front if isinstance(note, Captured) else frozenset()
+            self.notes[stream] = Captured(known.graph, front | known.front)
+        elif isinstance(note, Captured):
+            if not external:
+                raise BadProtocol(
+                    f"stream {stream.name!r} is being captured and cannot wait for event "
+                    f"{event.name!r}, which was recorded outside the capture"
+                )
+            self.event_node(note, stream, event, records=False)
+        else:
+            super().wait(call)
+
+    def event_node(self, note: Captured, stream: Stream, event: Event, *, records: bool) -> None:
+        """R3.9: an event recorded or awaited by a node, at each replay."""
+        if not self.contract.event_nodes:
+            raise BadProtocol(f"event nodes do not exist under {self.contract.name}")
+        self.add(note, stream, GraphNode(stream, note.front, (), (), event, records))
+
+    def gather(self, null: Stream, tail: F) -> F:
+        """R1.3; R5.5: no call may use the NULL stream while a capture is open."""
+        if self.notes:
+            self.refuse_in_capture(("a call on the NULL stream",))
+        return super().gather(null, tail)
+
+    def capturing(self, graph: Graph) -> bool:
+        """Whether a graph's capture is still open."""
+        return any(
+            isinstance(note, Captured) and note.graph is graph and hasattr(thing, "blocking")
+            for thing, note in self.notes.items()
+        )
+
+    def refuse_in_capture(self, call: Call) -> None:
+        """R5.5: host syncs, queries, NULL-stream calls and plain allocation break a capture."""
+        for thing, note in self.notes.items():
+            if isinstance(note, Captured) and hasattr(thing, "blocking"):
+                raise BadProtocol(
+                    f"{call[0]} is not allowed while {note.graph.name!r} is being captured: the "
+                    "runtime invalidates the capture"
+                )
+
+    # --- replay ---
+
+    def graph_launch(self, call: Call) -> None:
+        """R5.1, R5.2: all nodes, after the stream's earlier work and, under CUDA, after the
+        graph's earlier launches; what comes later in the stream waits for all of them.
+        """
+        _verb, graph, stream, _expected = call
+        nodes = self.notes.get(graph)
+        if nodes is None or self.capturing(graph):
+            raise BadProtocol(f"{graph.name!r} cannot be launched: its capture has not ended")
+        if self.usable(stream) in self.notes:
+            raise NotModelled("launching a graph inside a capture (a child graph) is not modelled")
+        before = self.before(stream)
+        if self.contract.graph_launches_ordered:
+            before = self.sink.join(before, self.cells[graph.slot])
+        held = self.stage_nodes(nodes)
+        fronts: list[F] = []
+        for number, node in enumerate(nodes):
+            fronts.append(self.instantiate(node, number, held, fronts, before, call))
+        tail = before
+        for front in fronts:
+            tail = self.sink.join(tail, front)
+        self.cells[stream.slot] = self.cells[graph.slot] = self.issued = tail
+
+    def stage_nodes(self, nodes: tuple[GraphNode, ...]) -> dict[int, tuple[Any, ...]]:
+        """R5.4: HIP reads a copy node's pageable source within the launch call."""
+        staged = [number for number, node in enumerate(nodes) if node.stages]
+        if not staged or not self.promised("graph_pageable_staged"):
+            return {}
+        sources = {n: tuple(region for region, _none in nodes[n].reads) for n in staged}
+        held = self.sink.stage(tuple(region for n in staged for region in sources[n]))
+        counts = [len(sources[n]) for n in staged]
+        starts = [sum(counts[:i]) for i in range(len(counts))]
+        return {
+            n: held[at : at + count] for n, at, count in zip(staged, starts, counts, strict=True)
+        }
+
+    def instantiate(
+        self,
+        node: GraphNode,
+        number: int,
+        held: dict[int, tuple[Any, ...]],
+        fronts: list[F],
+        before: F,
+        call: Call,
+    ) -> F:
+        """R5.2: a node after its own predecessors; a root after what the launch is after."""
+        _verb, graph, stream, expected = call
+        start = before
+        for at in sorted(node.after):
+            start = self.sink.join(start, fronts[at])
+        if node.event is not None:
+            if node.records:
+                self.cells[node.event.slot] = start
+                return start
+            return self.sink.join(start, self.cells[node.event.slot])
+        lane = self.hidden(f"{stream.name} ({graph.name})", stream, graph, node.stream)
+        if number in held:
+            pairs = zip(node.writes, held[number], strict=True)
+            writes = tuple((dst, version) for (dst, _src), version in pairs)
+            return self.sink.op(lane, start, (), writes)
+        bound = {region.slot: version for region, version in expected}
+        reads = tuple((region, bound.get(region.slot)) for region, _none in node.reads)
+        return self.sink.op(lane, start, reads, node.writes)
+
+
+def closure(nodes: tuple[GraphNode, ...], front: Nodes) -> Nodes:
+    """A frontier's nodes and everything before them."""
+    reached: set[int] = set()
+    waiting = list(front)
+    while waiting:
+        at = waiting.pop()
+        if at not in reached:
+            reached.add(at)
+            waiting += nodes[at].after
+    return frozenset(reached)
