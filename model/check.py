@@ -10,6 +10,7 @@ from .decision import Decision
 from .errors import BadInput, NotModelled
 from .order import decide
 from .protocol import Protocol, protocol
+from .reuse import IDLE_LOOP
 from .sync import FALSES
 from .verdict import Outcome, Verdict
 
@@ -104,6 +105,7 @@ def decided(
             break
         larger = by_reading(question, contract, size * 2)
         stuck = [d.once for _c, d in larger] == [d.once for _c, d in decisions]
+        stuck &= not any(IDLE_LOOP in d.once for _c, d in larger)
         size, decisions = size * 2, larger
         if stuck:
             break

@@ -39,7 +39,7 @@ def decide_states(
             host, contract, uncertain, first_only=True, max_states=max_states, deadline=deadline
         )
     except BudgetSpent as error:
-        found.spent = str(error)
+        found.spent = f"the search ended early: {error}"
         host.verify()
         return found
     host.verify()

@@ -205,10 +205,10 @@ class Effects:
         op = self._ids.get((node, phase, number or 0))
         return -1 if op is None else op.index
 
-    def snapshot(self, node: Node, cells: tuple[int, ...]) -> int:
+    def snapshot(self, node: Node, cells: tuple[int, ...], notes: dict[Any, Any]) -> int:
         """What a query asks about."""
         assert node.call is not None
-        self.front.cells = list(cells)
+        self.front.cells, self.front.notes = list(cells), dict(notes)
         self.front.grow()
         return self.front.query(node.call)[0]
 

@@ -33,7 +33,7 @@ class Node:
 
     `where` is the call's source line, `step` the step it belongs to (None outside the loop),
     `allowed` the reason that declares its wait intended, `falses` how many queries of an
-    event or stream have answered false to this thread in a row.
+    event or stream have answered false to this thread in a row, in one step.
     """
 
     __slots__ = (
@@ -247,6 +247,7 @@ def falses_after(node: Node, result: object) -> dict[Any, int]:
     if call is None:
         return falses
     if call[0] == "query":
-        return {**falses, call[1]: 0 if result else falses.get(call[1], 0) + 1}
-    touched = [part for part in call[1:] if part in falses] if falses else []
+        key = (call[1], node.step)
+        return {**falses, key: 0 if result else falses.get(key, 0) + 1}
+    touched = [key for key in falses if key[0] in call[1:]]
     return {**falses, **dict.fromkeys(touched, 0)} if touched else falses

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import BadInput, StreamorderError
+from .errors import BadInput, StreamorderError, in_one_line
 from .protocol import Protocol, protocol
 
 if TYPE_CHECKING:
@@ -28,16 +28,25 @@ def load(target: str) -> list[Protocol]:
     """
     filename, _colon, name = target.partition(":")
     module = imported(Path(filename))
+    found = declared(module, filename)
+    if name in found:
+        return [found[name]]
     if name:
         return [function_named(module, filename, name)]
-    found = {
-        thing: name
-        for name, thing in reversed(vars(module).items())
-        if isinstance(thing, Protocol) and thing.body.__module__ == module.__name__
-    }
     if not found:
         raise BadInput(no_protocol(module, filename))
-    return [renamed(thing, f"{filename}:{name}") for thing, name in reversed(found.items())]
+    return list(found.values())
+
+
+def declared(module: ModuleType, filename: str) -> dict[str, Protocol]:
+    """The protocols that a file declares itself, by name; raises `BadInput` for two of one name."""
+    found: dict[str, Protocol] = {}
+    for thing in vars(module).values():
+        if isinstance(thing, Protocol) and thing.body.__module__ == module.__name__:
+            known = found.setdefault(thing.name, renamed(thing, f"{filename}:{thing.name}"))
+            if known.body is not thing.body:
+                raise BadInput(f"{filename} has two protocols named {thing.name!r}: rename one")
+    return found
 
 
 @cache
@@ -59,12 +68,10 @@ def imported(path: Path) -> ModuleType:
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: cannot be parsed: it is not UTF-8 text") from error
     except StreamorderError as error:
-        raise BadInput(f"{path}: {error}") from error
-    except Exception as error:
+        raise BadInput(f"{path}{last_line(error, path)}: {error}") from error
+    except (Exception, SystemExit) as error:
         line = last_line(error, path)
-        raise BadInput(
-            f"{path}{line}: importing it raised {type(error).__name__}: {error}"
-        ) from error
+        raise BadInput(f"{path}{line}: importing it raised {in_one_line(error)}") from error
     finally:
         sys.path.pop(0)
     return module

@@ -138,11 +138,11 @@ class Machine:
 
     def answers(self, state: State, node: Node) -> tuple[bool, ...]:
         """True once the work is done; false only while it is not."""
-        frontier = self.effects.snapshot(node, self.cells(state, node))
+        frontier = self.effects.snapshot(node, self.cells(state, node), self.notes(state, node))
         if not frontier & state[1]:
             return (True,)
         assert node.call is not None
-        falses = node.falses.get(node.call[1], 0)
+        falses = node.falses.get((node.call[1], node.step), 0)
         return (False,) if False in sync.answers(falses, done=False) else ()
 
     # --- apply ---
@@ -192,8 +192,8 @@ class Machine:
         hosts, pending, preds, cells, memory, shared = state
         node, rest, _awaited = hosts[thread]
         things = thawed(shared)
-        known = self.effects.notes_at(node, rest) if self.alone else things
-        effect = self.effects.of(node, rest, self.cells(state, node), result, known)
+        notes = self.notes(state, node)
+        effect = self.effects.of(node, rest, self.cells(state, node), result, notes)
         if self.alone and effect.started is not None:
             self.host.gpu.threads_used = True
             raise Again
@@ -338,12 +338,16 @@ class Machine:
     def touches(self, state: State, point: Point) -> tuple[int, int, Any]:
         """The host's own accesses in a thread's next phase."""
         node, rest, _awaited = point
-        notes = self.effects.notes_at(node, rest) if self.alone else thawed(state[5])
-        return self.effects.touches(node, rest, self.cells(state, node), notes)
+        cells, notes = self.cells(state, node), self.notes(state, node)
+        return self.effects.touches(node, rest, cells, notes)
 
     def cells(self, state: State, node: Node) -> tuple[int, ...]:
         """The frontiers in a state."""
         return self.effects.cells_at(node, state[0][0][1]) if self.alone else state[3]
+
+    def notes(self, state: State, node: Node) -> dict[Any, Any]:
+        """What is noted of streams and graphs in a state."""
+        return self.effects.notes_at(node, state[0][0][1]) if self.alone else thawed(state[5])
 
 
 def ended(state: State, thread: int) -> bool:

@@ -60,7 +60,7 @@ def decide_directly(
     except Found:
         found.holds = False
     except Spent:
-        found.spent = f"{direct.ops} operations decided and more to come"
+        found.spent = f"the search ended early: {direct.ops} operations decided and more to come"
     found.executions, found.ops, found.waits = 1, direct.ops, direct.waits
     found.consulted = direct.front.consulted
     if not found.holds:

@@ -17,12 +17,20 @@ if TYPE_CHECKING:
     from .calls import Call
 
 
+IDLE_LOOP = "the step loop itself (its calls come outside it)"
+
+
 class Reuse:
-    """Follows which regions and events, made before the step loop, are used in one step only."""
+    """Follows which regions and events are used in one step only.
+
+    What is made inside the loop counts by its name: a temporary that every step makes anew is used
+    again, a ring that is made on the way is not.
+    """
 
     def __init__(self) -> None:
         self.step: int | None = None
-        self.standing: set[Region | Event] = set()
+        self.alike: dict[Region | Event, Region | Event] = {}
+        self.by_name: dict[str, Region | Event] = {}
         self.first: dict[Region | Event, int] = {}
         self.again: set[Region | Event] = set()
         self.calls = 0
@@ -37,37 +45,41 @@ class Reuse:
             self.calls_before = self.calls
             self.step = value if isinstance(value, int) else None
             self.steps += value is not None
-        elif what == "made" and self.step is None:
-            if isinstance(value, Buffer):
-                self.standing.update(value.regions)
-            elif isinstance(value, Event):
-                self.standing.add(value)
+        elif what == "made" and isinstance(value, (Buffer, Event)):
+            for thing in value.regions if isinstance(value, Buffer) else (value,):
+                if self.step is not None:
+                    self.alike[thing] = self.by_name.setdefault(repr(thing), thing)
 
     def note(self, call: Call, step: int | None = None) -> None:
         """Follow one call, in the current step or the one given."""
         step = self.step if step is None else step
         if step is not None:
-            for thing in refilled(call):
-                known = thing in self.again or thing not in self.standing
-                if not known and self.first.setdefault(thing, step) != step:
+            for each in refilled(call):
+                thing = self.alike.get(each, each) if self.alike else each
+                if thing not in self.again and self.first.setdefault(thing, step) != step:
                     self.again.add(thing)
 
     def once(self) -> list[str]:
         """The names of what was filled or recorded in a single step, buffers whole where all of it
         was.
         """
-        left = [thing for thing in self.first if thing not in self.again]
-        buffers = {thing.buffer: None for thing in left if isinstance(thing, Region)}
-        whole = [b for b in buffers if all(region in left for region in b.regions)]
-        names = [repr(b) for b in whole]
-        names += [
-            repr(thing)
-            for thing in left
-            if not (isinstance(thing, Region) and thing.buffer in whole)
-        ]
-        if self.steps > 1 and not self.busy_steps and self.calls:
-            names.append("the step loop itself (its calls come outside it)")
-        return names
+        left = {thing: None for thing in self.first if thing not in self.again}
+        names = {shown(thing, left): None for thing in left}
+        if self.whole_loop_idle:
+            names[IDLE_LOOP] = None
+        return list(names)
+
+    @property
+    def whole_loop_idle(self) -> bool:
+        """Whether no step of the loop issued a call, though the protocol did."""
+        return self.steps > 1 and not self.busy_steps and self.calls > 0
+
+
+def shown(thing: Region | Event, left: dict[Region | Event, None]) -> str:
+    """A region or event by name; the buffer where all of its regions are left."""
+    if isinstance(thing, Region) and all(region in left for region in thing.buffer.regions):
+        return repr(thing.buffer)
+    return repr(thing)
 
 
 def refilled(call: Call) -> tuple[Region | Event, ...]:

@@ -70,7 +70,7 @@ class Schedule:
         verb = node.call[0]
         if verb == "query":
             self.clocks.enter(thread)
-            falses = node.falses.get(node.call[1], 0)
+            falses = node.falses.get((node.call[1], node.step), 0)
             return sync.answers(falses, self.covered(self.front.query(node.call)[0]))
         if verb in sync.CONTROL:
             return sync.results(node.call, self.shared, self.ended)

@@ -6,7 +6,10 @@ variable that one thread writes and another reads would be decided wrongly.
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
+from enum import Enum
+from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from .where import Where
 
 CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range, frozenset)
-OPAQUE = (type, ModuleType, BuiltinFunctionType, CodeType, Gpu, Handle, Region)
+OPAQUE = (type, Enum, ModuleType, BuiltinFunctionType, CodeType, Gpu, Handle, Region)
 
 
 def frozen(thing: object, where: Where | None = None) -> object:
@@ -60,6 +63,10 @@ def _parts(thing: Any) -> list[Any]:
         return [thing.__self__, thing.__func__]
     if isinstance(thing, FunctionType):
         return _reached_by(thing)
+    if isinstance(thing, (bytearray, array)):
+        return [bytes(thing)]
+    if isinstance(thing, partial):
+        return [thing.func, thing.args, thing.keywords]
     slots = [name for cls in type(thing).__mro__ for name in getattr(cls, "__slots__", ())]
     fields = [getattr(thing, name) for name in slots if hasattr(thing, name)]
     return [*fields, *_parts(getattr(thing, "__dict__", {})), id(thing)]

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 Shared = dict[Handle, Any]
 
 FALSES = 2
-"""How many queries of one event or stream in a row may answer false to a thread that does nothing
-else with it: a loop around `query` is bounded so, which is stated with the verdict; `poll()` has
-no such bound."""
+"""How many queries of one event or stream in a row may answer false to a thread, in one step and
+with nothing else done to it: a loop around `query` is bounded so, which is stated with the
+verdict; `poll()` has no such bound."""
 
 CONTROL = frozenset({"choose", "thread", "join", "acquire", "release", "put", "get"})
 """Verbs that only host threads are concerned with."""

@@ -121,7 +121,9 @@ def search(
             schedules.spent = True
             break
     if schedules.spent:
-        found.spent = f"{found.executions} host schedules decided and more to come"
+        found.spent = (
+            f"the search ended early: {found.executions} host schedules decided and more to come"
+        )
 
 
 def weigh(schedule: Schedule, found: Decision) -> None:

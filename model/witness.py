@@ -143,7 +143,7 @@ def event(
     lane = gpu.threads[-1 - moment.lane].name if moment.on_host else str(moment.stream)
     label = described(moment.node.call)
     if moment.on_host and moment.phase:
-        label += " goes on"
+        label = f"↳ {label}"
     elif not moment.on_host and moment.node.call[0] == "launch":
         label = moment.node.call[2]
     verb = "call" if moment.on_host else "run"

@@ -50,7 +50,7 @@ def swim_lanes(
         )
     width = width or min(shutil.get_terminal_size((110, 24)).columns, 120)
     rows = fold(events)
-    cells = {lane: column_width(lane, rows, width, len(lanes)) for lane in lanes}
+    cells = column_widths(rows, lanes, width - 12)
     lines = [
         paint.dim("         # " + "  ".join(lane.ljust(cells[lane]) for lane in lanes).rstrip())
     ]
@@ -58,11 +58,19 @@ def swim_lanes(
     return "\n".join(lines)
 
 
-def column_width(lane: str, rows: list[Row], width: int, lanes: int) -> int:
-    """As wide as the lane's widest label, within an even share of the width."""
-    share = max(NARROWEST, (width - 14) // lanes - 2)
-    widest = max((len(label(row.event)) for row in rows if row.event.lane == lane), default=0)
-    return max(len(lane), min(widest, share))
+def column_widths(rows: list[Row], lanes: list[str], width: int) -> dict[str, int]:
+    """Each lane as wide as its widest label, the widest ones cut to what the others leave."""
+    needs = {lane: len(lane) for lane in lanes}
+    for row in rows:
+        if row.event.role is None:
+            needs[row.event.lane] = max(needs[row.event.lane], len(row.event.label))
+    cells: dict[str, int] = {}
+    left = width
+    for lane in sorted(lanes, key=lambda lane: needs[lane]):
+        share = max(NARROWEST, left // (len(lanes) - len(cells)) - 2)
+        cells[lane] = min(needs[lane], share)
+        left -= cells[lane] + 2
+    return cells
 
 
 def line(row: Row, lanes: list[str], cells: dict[str, int], paint: Paint) -> str:
