@@ -41,8 +41,8 @@ Task = tuple[str, str, "int | None", str, "dict[str, Any]"]
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one clear line, and whose options are never guessed."""
 
-    def __init__(self, *names: str, **settings: Any) -> None:
-        super().__init__(*names, **settings, allow_abbrev=False)
+    def __init__(self, prog: str | None = None, **settings: Any) -> None:
+        super().__init__(prog, **settings, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""

@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from .gpu import Gpu
 
 
-class MinusOne(int):
-    """-1 with a hash of its own: Python gives it that of -2, and traces are compared by hash."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return 0x5F3759DF
-
-
-MINUS_ONE = MinusOne(-1)
-
-
 class Checks:
     """Objects by creation, and argument checks; the base of the stream API.
 
@@ -210,7 +198,10 @@ class Checks:
     def check_version(self, value: object) -> object:
         """A version: a number, a string or another immutable value; `BadProtocol` otherwise."""
         if type(value) is int:
-            return value if value != -1 else MINUS_ONE
+            if value == -1:
+                # Python gives -1 the hash of -2, and traces are compared by hash.
+                self.reading.mark("version", "-1")
+            return value
         if isinstance(value, Idempotent):
             self.check_version(value.value)
             return value

@@ -52,8 +52,9 @@ class Ended:
         self.allowed: str | None = None
         self.why = why
 
-    def call(self, _call: Call) -> NoReturn:
+    def call(self, call: Call) -> NoReturn:
         """Stop."""
+        del call
         raise self.why
 
     def mark(self, what: str, value: object) -> None:

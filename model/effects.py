@@ -26,7 +26,17 @@ CELLS = 1 << 40
 """Where cells are in memory, beyond every region."""
 
 
-class Carried:
+class Late:
+    """A version that is known when it is written: it stands for something that memory holds."""
+
+    __slots__ = ()
+
+    def held_in(self, holds: dict[int, Any]) -> object:
+        """The version, in this memory."""
+        raise NotImplementedError
+
+
+class Carried(Late):
     """A version that a staged copy took at its call and carries to its destination."""
 
     __slots__ = ("key", "region")
@@ -40,7 +50,7 @@ class Carried:
         return holds.get(self.key, UNWRITTEN)
 
 
-class Copied:
+class Copied(Late):
     """A version that stands for what a region holds."""
 
     __slots__ = ("region",)

@@ -67,7 +67,7 @@ def own_footprint(call: Call) -> Footprint:
 class HostStep(NamedTuple):
     """A phase of a call: its place, its thread, its call (None: the rest of one), its footprint."""
 
-    index: int
+    at: int
     thread: int
     call: Call | None
     footprint: Footprint
@@ -88,7 +88,7 @@ class HostOrder:
 
     def add(self, step: HostStep) -> dict[int, int]:
         """Note a call; what happened before it, itself included."""
-        now = {**self.past.get(step.thread, {}), step.thread: step.index + 1}
+        now = {**self.past.get(step.thread, {}), step.thread: step.at + 1}
         for _other, _at, known in self.rivals(step.footprint):
             merge(now, known)
         if step.call is not None:
@@ -96,10 +96,10 @@ class HostOrder:
         self.past[step.thread] = now
         for thing, changes in step.footprint:
             if changes:
-                self.writes[thing] = (step.thread, step.index, now)
+                self.writes[thing] = (step.thread, step.at, now)
                 self.reads[thing] = {}
             else:
-                self.reads.setdefault(thing, {})[step.thread] = (step.index, now)
+                self.reads.setdefault(thing, {})[step.thread] = (step.at, now)
         return now
 
     def rivals(self, footprint: Footprint) -> Iterator[tuple[int, int, dict[int, int]]]:

@@ -27,7 +27,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import sync
-from .effects import CELLS, Carried, Copied, Effect, Effects, Operation, bits, word
+from .effects import CELLS, Effect, Effects, Late, Operation, bits, word
 from .errors import Again, BadProtocol
 from .memory import POISON, UNINITIALISED, UNWRITTEN, Idempotent, Region, conflict, spoiled
 
@@ -405,6 +405,6 @@ def store(holds: dict[int, Any], writes: Any) -> None:
 
 def held(version: Any, holds: dict[int, Any]) -> object:
     """What a written version stands for."""
-    if isinstance(version, (Carried, Copied)):
+    if isinstance(version, Late):
         return version.held_in(holds)
     return version.value if isinstance(version, Idempotent) else version

@@ -34,9 +34,7 @@ def blocking_upload_non_blocking(gpu: Gpu) -> None:
         gpu.launch("infer", stream, reads={value: n})
 
 
-@protocol(
-    "corpus/C18-blocking-upload/blocking-stream", expects={"cuda": "PROVED", "hip": "PROVED"}
-)
+@protocol("corpus/C18-blocking-upload/blocking-stream", expects={"cuda": "PROVED", "hip": "PROVED"})
 def blocking_upload_blocking(gpu: Gpu) -> None:
     """The same copy with a kernel on a blocking stream, which waits for the NULL stream.
 

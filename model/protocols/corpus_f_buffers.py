@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 # --- C31: sglang, shared maps -------------------------------------------------------------------
 
 
-@protocol(
-    "corpus/C31-shared-map/forward-edge-only", expects={"cuda": "REFUTED", "hip": "REFUTED"}
-)
+@protocol("corpus/C31-shared-map/forward-edge-only", expects={"cuda": "REFUTED", "hip": "REFUTED"})
 def map_forward_edge_only(gpu: Gpu) -> None:
     """The forward waits for the map's update, the next update does not wait for the forward.
 

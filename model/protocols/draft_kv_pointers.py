@@ -106,9 +106,7 @@ def bf16_unpatched(gpu: Gpu, layers: int) -> None:
         write_and_draft(gpu, compute, kv, before, n)
 
 
-@protocol(
-    "draft-kv-pointers/bf16-staged", expects={"cuda": "REFUTED", "hip": "REFUTED"}, layers=1
-)
+@protocol("draft-kv-pointers/bf16-staged", expects={"cuda": "REFUTED", "hip": "REFUTED"}, layers=1)
 def bf16_staged(gpu: Gpu, layers: int) -> None:
     """BF16 KV with the staged slots: nothing is planned, so nothing is staged.
 
