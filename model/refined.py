@@ -178,5 +178,12 @@ def _outcomes(machine: RefinedMachine, names: tuple[str, ...]) -> set[Outcome]:
 def _observed(machine: RefinedMachine, memory: int, names: tuple[str, ...]) -> Outcome:
     holds = machine.memories[memory]
     regions = {repr(region): region.slot for region in machine.host.gpu.regions}
-    chosen = [name for name in regions if any(name == n or name.startswith(f"{n}.") for n in names)]
+    chosen = [name for name in regions if is_named(name, names)]
     return tuple((name, holds.get(regions[name], 0)) for name in chosen)
+
+
+def is_named(region: str, names: tuple[str, ...]) -> bool:
+    """Whether a region is one of these, or a part of one."""
+    return any(region == name or region.startswith(f"{name}.") for name in names) and (
+        "(read)" not in region
+    )

@@ -163,16 +163,18 @@ def page_table_event_wait(gpu: Gpu) -> None:
         gpu.launch("attention", stream, reads={table: n})
 
 
-@protocol("corpus/C04-page-table/fresh-buffers", expects={"cuda": "HOLDS", "hip": "HOLDS"})
-def page_table_fresh_buffers(gpu: Gpu) -> None:
+@protocol(
+    "corpus/C04-page-table/fresh-buffers", expects={"cuda": "HOLDS", "hip": "HOLDS"}, buffers=2
+)
+def page_table_fresh_buffers(gpu: Gpu, buffers: int) -> None:
     """Each page table gets a pinned buffer from a cache that asks the copies' events.
 
-    The mend of TensorRT-LLM PR #15546: the host never waits, since the cache makes another buffer
-    while the old ones are in use. It is as right as the cache is: a buffer may come back only
-    after the event that follows its copy.
+    The mend of TensorRT-LLM PR #15546: while the cache may make one more buffer, the host does not
+    wait. It is as right as the cache is: a buffer may come back only after the event that follows
+    its copy.
     """
     stream, offload = gpu.stream("compute"), gpu.stream("offload")
-    cache, table = HostCache(gpu, "host_table"), gpu.device("table")
+    cache, table = HostCache(gpu, "host_table", buffers), gpu.device("table")
     offloaded = gpu.event("offloaded")
     for n in gpu.steps():
         gpu.launch("offload", offload)

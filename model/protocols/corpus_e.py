@@ -105,3 +105,53 @@ def gradient_bucket_all_producers(gpu: Gpu) -> None:
             reduction.wait(filled)
         gpu.launch("all_reduce", reduction, reads=bucket.expect(("slice0", "slice1"), n))
         reduced.record(reduction)
+
+
+@protocol("corpus/C24-gradient-bucket/overlap-lost", expects={"cuda": "REFUTED", "hip": "REFUTED"})
+def gradient_bucket_overlap_lost(gpu: Gpu) -> None:
+    """Two buckets, but every producer waits for the latest reduction: nothing overlaps.
+
+    DeepSpeed issue #8364, on the wait back from reduction to producers: no version is wrong, but
+    gradients of the next bucket are no longer computed while the last one is reduced.
+    """
+    producers = [gpu.stream("hook0"), gpu.stream("hook1")]
+    reduction = gpu.stream("reduction")
+    buckets = [gpu.device(f"bucket{i}", parts=("slice0", "slice1")) for i in range(2)]
+    filled, reduced = gpu.event("filled"), gpu.event("reduced")
+    reducing = None
+    for n in gpu.steps():
+        bucket = buckets[n % 2]
+        for i, producer in enumerate(producers):
+            producer.wait(reduced)
+            write = gpu.launch(f"gradient{i}", producer, writes={bucket[f"slice{i}"]: n})
+            if reducing is not None:
+                gpu.concurrent(reducing, write)
+            filled.record(producer)
+            reduction.wait(filled)
+        reducing = gpu.launch("all_reduce", reduction, reads=bucket.expect(("slice0", "slice1"), n))
+        reduced.record(reduction)
+
+
+@protocol("corpus/C24-gradient-bucket/overlap-kept", expects={"cuda": "PROVED", "hip": "PROVED"})
+def gradient_bucket_overlap_kept(gpu: Gpu) -> None:
+    """Two buckets with an event each: producers wait for the reduction of the same bucket.
+
+    What DeepSpeed issue #8364 asks for: the wait back concerns the reduction that read this bucket
+    last, and the one in progress goes on beside the next gradients.
+    """
+    producers = [gpu.stream("hook0"), gpu.stream("hook1")]
+    reduction = gpu.stream("reduction")
+    buckets = [gpu.device(f"bucket{i}", parts=("slice0", "slice1")) for i in range(2)]
+    filled, reduced = gpu.event("filled"), [gpu.event(f"reduced{i}") for i in range(2)]
+    reducing = None
+    for n in gpu.steps():
+        bucket = buckets[n % 2]
+        for i, producer in enumerate(producers):
+            producer.wait(reduced[n % 2])
+            write = gpu.launch(f"gradient{i}", producer, writes={bucket[f"slice{i}"]: n})
+            if reducing is not None:
+                gpu.concurrent(reducing, write)
+            filled.record(producer)
+            reduction.wait(filled)
+        reducing = gpu.launch("all_reduce", reduction, reads=bucket.expect(("slice0", "slice1"), n))
+        reduced[n % 2].record(reduction)

@@ -25,14 +25,14 @@ def map_forward_edge_only(gpu: Gpu) -> None:
     at once, rewrote the index maps of the running batch while the previous forward still read
     them.
     """
-    schedule, forward = gpu.stream("schedule"), gpu.stream("forward")
+    schedule, compute = gpu.stream("schedule"), gpu.stream("compute")
     table = gpu.device("map")
     updated = gpu.event("updated")
     for n in gpu.steps():
         gpu.launch("update", schedule, writes={table: n})
         updated.record(schedule)
-        forward.wait(updated)
-        gpu.launch("forward", forward, reads={table: n})
+        compute.wait(updated)
+        gpu.launch("forward", compute, reads={table: n})
 
 
 @protocol("corpus/C31-shared-map/both-edges", expects={"cuda": "PROVED", "hip": "PROVED"})
@@ -42,16 +42,16 @@ def map_both_edges(gpu: Gpu) -> None:
     The mend of sglang PR #26380: one more wait at the top of the loop. It costs the overlap of the
     update with the forward, which the map, being one, does not allow anyway.
     """
-    schedule, forward = gpu.stream("schedule"), gpu.stream("forward")
+    schedule, compute = gpu.stream("schedule"), gpu.stream("compute")
     table = gpu.device("map")
     updated, used = gpu.event("updated"), gpu.event("used")
     for n in gpu.steps():
         schedule.wait(used)
         gpu.launch("update", schedule, writes={table: n})
         updated.record(schedule)
-        forward.wait(updated)
-        gpu.launch("forward", forward, reads={table: n})
-        used.record(forward)
+        compute.wait(updated)
+        gpu.launch("forward", compute, reads={table: n})
+        used.record(compute)
 
 
 @protocol(
@@ -64,7 +64,7 @@ def map_host_sync_behind_forward(gpu: Gpu) -> None:
     The price of sglang PR #26380: what the host issues after such a wait no longer overlaps the
     forward before it. Nothing is wrong but the speed, which is stated here as a property.
     """
-    schedule, forward = gpu.stream("schedule"), gpu.stream("forward")
+    schedule, compute = gpu.stream("schedule"), gpu.stream("compute")
     table, other = gpu.device("map"), gpu.stream("other")
     updated, used = gpu.event("updated"), gpu.event("used")
     before = None
@@ -76,9 +76,9 @@ def map_host_sync_behind_forward(gpu: Gpu) -> None:
         prepare = gpu.launch("prepare", other)
         if before is not None:
             gpu.concurrent(before, prepare)
-        forward.wait(updated)
-        before = gpu.launch("forward", forward, reads={table: n})
-        used.record(forward)
+        compute.wait(updated)
+        before = gpu.launch("forward", compute, reads={table: n})
+        used.record(compute)
 
 
 @protocol("corpus/C31-shared-map/host-sync-elsewhere", expects={"cuda": "PROVED", "hip": "PROVED"})
@@ -88,7 +88,7 @@ def map_host_sync_elsewhere(gpu: Gpu) -> None:
     The rest of sglang PR #26380: host waits moved off the schedule stream, to streams that have
     nothing to do with the map.
     """
-    schedule, forward = gpu.stream("schedule"), gpu.stream("forward")
+    schedule, compute = gpu.stream("schedule"), gpu.stream("compute")
     table, other = gpu.device("map"), gpu.stream("other")
     updated, used = gpu.event("updated"), gpu.event("used")
     before = None
@@ -100,9 +100,9 @@ def map_host_sync_elsewhere(gpu: Gpu) -> None:
         prepare = gpu.launch("prepare", other)
         if before is not None:
             gpu.concurrent(before, prepare)
-        forward.wait(updated)
-        before = gpu.launch("forward", forward, reads={table: n})
-        used.record(forward)
+        compute.wait(updated)
+        before = gpu.launch("forward", compute, reads={table: n})
+        used.record(compute)
 
 
 # --- C33: DeepSpeed, two gradient buckets -------------------------------------------------------

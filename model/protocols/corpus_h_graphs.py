@@ -115,7 +115,7 @@ def workspace_freed(gpu: Gpu) -> None:
         gpu.launch("gemm", compute, writes={workspace: "partial sums"})
     second.launch(compute)
     compute.synchronize()
-    gpu.free(workspace)
+    gpu.free(workspace)  # the second graph was destroyed
     first.launch(compute)
 
 
@@ -130,7 +130,7 @@ def workspace_reused(gpu: Gpu) -> None:
     workspace = gpu.malloc("workspace")
     with gpu.capture(compute, "first") as first:
         gpu.launch("gemm", compute, writes={workspace: "partial sums"})
-    gpu.free(workspace)
+    gpu.free(workspace)  # the second graph was destroyed
     activations = gpu.malloc("activations", of=workspace)
     gpu.launch("forward", compute, writes={activations: 1})
     first.launch(compute)
@@ -141,7 +141,7 @@ def workspace_reused(gpu: Gpu) -> None:
 def workspace_each(gpu: Gpu) -> None:
     """Each graph has a workspace of its own, which dies with it.
 
-    The mend of PyTorch issue #193402 (line #193832): the workspace comes from the graph's own pool.
+    The mend of PyTorch issue #193402, from #193832 on: a workspace comes from its graph's own pool.
     """
     compute = gpu.stream("compute")
     workspaces = [gpu.malloc("workspace1"), gpu.malloc("workspace2")]

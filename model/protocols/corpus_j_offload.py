@@ -23,7 +23,8 @@ def by_logical_id(gpu: Gpu) -> None:
     block, saved, stored = gpu.device("block"), gpu.pinned("saved"), gpu.pinned("stored")
     gpu.write(stored, "sequence 2")
     pending: dict[int, Event] = {}
-    gpu.launch("prefill", offload, writes={block: "sequence 1"})
+    gpu.launch("prefill", compute, writes={block: "sequence 1"})
+    compute.synchronize()  # its last output is processed: sequence 1 has ended
     gpu.memcpy_async(saved, block, offload)
     pending[1] = noted(gpu, offload)
     if 2 in pending:

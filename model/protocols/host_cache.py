@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 
 class HostCache:
-    """Blocks by age of their last use; the oldest is reused once its event is done."""
+    """Blocks by age of their last use; the oldest is reused once its event is done.
 
-    def __init__(self, gpu: Gpu, name: str) -> None:
+    At most `most` blocks are made; then the host waits for the oldest.
+    """
+
+    def __init__(self, gpu: Gpu, name: str, most: int) -> None:
         self.gpu = gpu
         self.name = name
+        self.most = most
         self.made = 0
         self.given_back: list[tuple[Buffer, Event]] = []
 
@@ -27,9 +31,13 @@ class HostCache:
         """A block that no copy reads any more, with the event to give it back by."""
         if self.given_back and self.given_back[0][1].query():
             return self.given_back.pop(0)
-        self.made += 1
-        block = self.gpu.pinned(f"{self.name}{self.made}")
-        return block, self.gpu.event(f"{self.name}{self.made}.read")
+        if self.made < self.most:
+            self.made += 1
+            block = self.gpu.pinned(f"{self.name}{self.made}")
+            return block, self.gpu.event(f"{self.name}{self.made}.read")
+        block, read = self.given_back.pop(0)
+        read.poll()
+        return block, read
 
     def give_back(self, block: Buffer, read: Event, stream: Stream) -> None:
         """The block may be reused when what was issued to the stream so far is done."""
