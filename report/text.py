@@ -109,7 +109,8 @@ def audit_text(found: Audit, paint: Paint = PLAIN) -> str:
         return head + paint.green("the host never waits for the device")
     undeclared = len(found.undeclared)
     verdict = paint.red(f"{undeclared} undeclared") if undeclared else paint.green("all declared")
-    lines = [f"{head}host waits at {len(found.waits)} source lines, {verdict}"]
+    where = "1 source line" if len(found.waits) == 1 else f"{len(found.waits)} source lines"
+    lines = [f"{head}host waits at {where}, {verdict}"]
     for wait in found.waits:
         rate = f"{wait.per_step} a step" if wait.in_steps else f"{wait.per_step} in all"
         why = f"declared: {wait.declared}" if wait.declared else paint.red("UNDECLARED")
