@@ -101,7 +101,9 @@ def decided(
         return steps, by_reading(question, contract, steps)
     size, decisions = FIRST_SIZE, by_reading(question, contract, FIRST_SIZE)
     while size < LARGEST_SIZE and all(d.holds and d.once for _c, d in decisions):
-        if any(d.branches and d.executions > size * size for _c, d in decisions):
+        if any(
+            d.branches and max(d.executions, d.states // 50) > size * size for _c, d in decisions
+        ):
             break
         larger = by_reading(question, contract, size * 2)
         stuck = [d.once for _c, d in larger] == [d.once for _c, d in decisions]

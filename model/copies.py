@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from .memory import DEVICE, MANAGED, PAGEABLE, PINNED
 from .streams import Await, Streams
+from .trace import described
 
 if TYPE_CHECKING:
     from .calls import Call, Reads
@@ -65,6 +66,8 @@ class Copies(Streams[F]):
     def memcpy_async(self, call: Call) -> Await[F] | None:
         """R2.5: an operation of the stream and no wait; R2.6 to R2.8 for pageable memory."""
         _verb, pairs, stream, source = call
+        if self.notes:
+            self.captured = described(call)
         dst, src = pairs.dst, pairs.src
         if dst in HOST and src in HOST:
             return self.host_to_host(call, stream)
@@ -157,6 +160,8 @@ class Copies(Streams[F]):
     def memset_async(self, call: Call) -> Await[F] | None:
         """R2.10: an operation of the stream; HIP fills pinned memory by CPU, the stream drained."""
         _verb, regions, _value, stream = call
+        if self.notes:
+            self.captured = described(call)
         if regions[0].kind == PINNED and self.contract.memset_pinned_by_cpu:
             return self.before(self.usable(stream)), self.cpu_fill
         self.enqueue(stream, (), self.filled(call))

@@ -43,14 +43,16 @@ def decide_states(
         host.verify()
         return found
     host.verify()
-    if any(node.call is not None and node.call[0] == "concurrent" for node in host.nodes()):
-        found.spent = "the machine does not decide concurrent(): use the engine order"
-        return found
     found.states, found.ops = walk.states, len(walk.machine.ops)
     found.consulted = walk.machine.effects.front.consulted
     found.threads, found.once = len(host.gpu.threads), reuse_in(host).once()
     found.branches = found.threads > 1 or any(len(node.children) > 1 for node in host.nodes())
     found.bounded_queries = any(n >= FALSES for node in host.nodes() for n in node.falses.values())
+    if walk.holds and any(
+        node.call is not None and node.call[0] == "concurrent" for node in host.nodes()
+    ):
+        found.spent = "the machine does not decide concurrent(): use the engine order"
+        return found
     found.holds, found.spins = walk.holds, host.gpu.cells_used
     if walk.deadlocks and not (walk.hazards or walk.wrongs):
         found.hang = walk.path(walk.deadlocks[0])

@@ -33,10 +33,11 @@ class Captured(NamedTuple):
 class GraphNode(NamedTuple):
     """An operation of a graph: the stream it was issued to, what it comes after, its accesses.
 
-    `event` makes it an event node: `records` says whether it records or waits. `stages` marks a
-    copy from pageable memory.
+    `label` is the captured call in words. `event` makes it an event node: `records` says whether it
+    records or waits. `stages` marks a copy from pageable memory.
     """
 
+    label: str
     stream: Stream
     after: Nodes
     reads: Reads
@@ -89,7 +90,7 @@ class Graphs(Signals[F]):
                 "inside a capture reads take no versions, the node is made once: bind them at "
                 "graph.launch(stream, reads={...})"
             )
-        self.add(note, stream, GraphNode(stream, note.front, reads, writes))
+        self.add(note, stream, GraphNode(self.captured, stream, note.front, reads, writes))
         return self.sink.empty
 
     def add(self, note: Captured, thing: Handle, node: GraphNode) -> None:
@@ -102,7 +103,8 @@ class Graphs(Signals[F]):
         """R5.4: in a capture, a node that copies from pageable memory."""
         note = self.notes.get(stream)
         if isinstance(note, Captured):
-            self.add(note, stream, GraphNode(stream, note.front, pairs.reads, pairs, stages=True))
+            node = GraphNode(self.captured, stream, note.front, pairs.reads, pairs, stages=True)
+            self.add(note, stream, node)
             return self.sink.empty
         return super().upload(stream, pairs)
 
@@ -152,7 +154,7 @@ class Graphs(Signals[F]):
         """R3.9: an event recorded or awaited by a node, at each replay."""
         if not self.contract.event_nodes:
             raise BadProtocol(f"event nodes do not exist under {self.contract.name}")
-        self.add(note, stream, GraphNode(stream, note.front, (), (), event, records))
+        self.add(note, stream, GraphNode(event.name, stream, note.front, (), (), event, records))
 
     def gather(self, null: Stream, tail: F) -> F:
         """R1.3; R5.5: no call may use the NULL stream while a capture is open."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .again import from_the_start
+from .edges import down_set, missing_edges
 from .machine import Machine
+from .memory import Region
+from .recorder import Staged
 from .replay import replay
 from .trace import Event, described
 from .verdict import MissingEdge, Site
-from .witness import events, linear, site, witness, wrong_version
+from .witness import events, linear, placed, site, witness, wrong_version
 
 if TYPE_CHECKING:
     from .contract import Contract
@@ -17,17 +20,17 @@ if TYPE_CHECKING:
     from .host import Host, Node
     from .machine import State, Transition
     from .recorder import Recording
+    from .witness import Wrong
 
 
 def reasons(
     contract: Contract, recordings: list[Recording], edges: list[tuple[Edge, Recording]]
 ) -> list[MissingEdge]:
-    """Missing edges first; reads in order of a wrong version only where no edge is missing."""
+    """Missing edges first; then reads in order of a wrong version that no missing edge explains."""
     found = [witness(recording, contract, edge) for edge, recording in edges]
-    if not found:
-        wrong = [recording for recording in recordings if recording.clocks.wrongs]
-        wrong.sort(key=lambda recording: recording.clocks.wrongs[0][0].index)
-        found += [wrong_version(recording, contract) for recording in wrong[:1]]
+    wrong = [(sight, r) for r in recordings for sight in certain(r)]
+    wrong.sort(key=lambda pair: pair[0][0].index)
+    found += [wrong_version(recording, contract, sight) for sight, recording in wrong[:1]]
     stuck = [recording for recording in recordings if recording.blocked() or recording.hung()]
     stuck.sort(key=lambda recording: len(recording.moments))
     found += [deadlock(recording, contract) for recording in stuck[:1]]
@@ -36,10 +39,39 @@ def reasons(
     return found
 
 
+def certain(recording: Recording) -> list[Wrong]:
+    """The wrong reads of memory that nobody races for, nor for what was copied into it: they are
+    wrong in every interleaving.
+    """
+    if not recording.clocks.wrongs:
+        return []
+    moments = recording.moments
+    raced = {region.slot for edge in missing_edges(moments) for region in edge.regions}
+    copies = [
+        (region.slot, source.slot)
+        for moment in moments
+        for region, version in moment.writes
+        for source in [source_of(version)]
+        if source is not None
+    ]
+    grown = -1
+    while grown != len(raced):
+        grown = len(raced)
+        raced |= {target for target, source in copies if source in raced}
+    return [wrong for wrong in recording.clocks.wrongs if wrong[1].slot not in raced]
+
+
+def source_of(version: object) -> Region | None:
+    """The region whose content a write stores."""
+    if isinstance(version, Staged):
+        return version.moment.staged[version.index]
+    return version if isinstance(version, Region) else None
+
+
 def deadlock(recording: Recording, contract: Contract) -> MissingEdge:
     """Host threads that wait for one another: who waits where, and for what."""
     blocked = recording.blocked()
-    held = [op.origin[0].node for op in recording.hung() if op.awaits is not None]
+    held = [op.origin[0].node for op in recording.hung()]
     everything = {m.lane: m.tick for m in recording.moments}
     order = linear(recording.moments, everything)
     stuck = [*blocked, *held]
@@ -133,7 +165,7 @@ def overlap_lost(node: Node, recording: Recording, contract: Contract) -> Missin
     assert node.call is not None
     by_node = {m.node: m for m in recording.moments if not m.on_host}
     first, second = sorted((by_node[op] for op in node.call[1:3]), key=lambda m: m.index)
-    order = linear(recording.moments, {m.lane: m.tick for m in recording.moments})
+    order = [*linear(recording.moments, recording.closed(down_set(second))), second]
     return MissingEdge(
         kind="overlap lost",
         first=site(first),
@@ -142,8 +174,8 @@ def overlap_lost(node: Node, recording: Recording, contract: Contract) -> Missin
         regions=(),
         ordered=True,
         sentence=(
-            f"{site(first).call} ({first.node.where}) and {site(second).call} "
-            f"({second.node.where}) are stated to be concurrent at {node.where}, but are ordered"
+            f"{placed(first)} and {placed(second)} are stated to be concurrent at {node.where}, "
+            "but are ordered"
         ),
         consequence=None,
         counterexample=tuple(events(recording, order, [])),

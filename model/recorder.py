@@ -42,13 +42,13 @@ class Moment:
     - `index` is its place in issue order, `lane` and `tick` its place on its lane;
     - `clock` maps other lanes to the last tick that happened before it;
     - `node` is the call, `phase` which phase of it, `number` which operation of the phase (None:
-      the host itself), `result` the call's result;
+      the host itself), `result` the call's result, `label` a graph node's captured call;
     - `reads` are (region, expected), `writes` (region, version), `staged` regions read to stage.
     """
 
     __slots__ = (
-        "clock", "index", "lane", "node", "number", "phase", "reads", "result", "staged", "stream",
-        "tick", "writes",
+        "clock", "index", "label", "lane", "node", "number", "phase", "reads", "result", "staged",
+        "stream", "tick", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -61,6 +61,7 @@ class Moment:
         self.tick = tick
         self.clock = clock
         self.result: object = None
+        self.label: str | None = None
         self.number: int | None = None
         self.stream: Stream | None = None
         self.reads: Reads = ()
@@ -228,6 +229,14 @@ class Recording(Schedule):
         self.phases[node.thread] = phase
         self.clocks.begin(node, phase, self.steps[-1][1])
         self.host_moments.append(self.clocks.current)
+
+    def name_nodes(self) -> None:
+        """Give operations of graphs the captured calls that they are."""
+        for moment in self.moments:
+            call = moment.node.call
+            if moment.number is not None and call is not None and call[0] == "graph_launch":
+                nodes = [node for node in self.front.notes[call[1]] if node.event is None]
+                moment.label = nodes[moment.number].label
 
     def answered(self, frontier: Any) -> None:
         """A query is answered true only once the work is done."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from .errors import Again, BadProtocol, NotModelled
 from .objects import DESTROYED, Event, Stream
+from .trace import described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +80,7 @@ class Streams(Generic[F]):
     - `notes` says what else is known of an object: a stream that was destroyed or is captured, an
       event recorded in a capture, a graph's nodes; values never change, they are replaced;
     - `consulted` collects the uncertain promises on which some call depended;
-    - `issued` is the last operation.
+    - `issued` is the last operation; `captured` the call that becomes a node, in words.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Streams(Generic[F]):
         self.notes: dict[Handle, Any] = {}
         self.consulted: set[str] = set()
         self.issued: F = sink.empty
+        self.captured = ""
         self.grow()
 
     def grow(self) -> None:
@@ -111,6 +113,8 @@ class Streams(Generic[F]):
 
     def launch(self, call: Call) -> None:
         """R1.1, R2.13: a kernel is an operation of its stream; the host does not wait."""
+        if self.notes:
+            self.captured = described(call)
         if call[5] and self.contract.early_launch:
             self.early(call)
         else:
@@ -118,6 +122,7 @@ class Streams(Generic[F]):
 
     def host_func(self, call: Call) -> None:
         """R8.1: after the earlier work of the stream, before the later."""
+        self.captured = described(call)
         self.enqueue(call[1], call[3], call[4])
 
     def enqueue(self, stream: Stream, reads: Reads, writes: Reads) -> F:

@@ -163,6 +163,7 @@ def record(host: Host, contract: Contract, steps: Iterable[Step]) -> Recording:
     recording = (PatientRecording if host.gpu.cells_used else Recording)(host, contract)
     for thread, result in steps:
         recording.take(thread, result)
+    recording.name_nodes()
     return recording
 
 

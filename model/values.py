@@ -265,17 +265,20 @@ class Patient(Schedule):
         return super().ended(thread) and not self.awaiting.get(thread, 0) & self.sink.pending
 
     def blocked(self) -> list[Node]:
-        """The threads that have not returned, and those that wait for ever in their last call."""
-        waiting = [
-            node.parent
-            for thread, (node, _rest) in self.points.items()
-            if node.call is None and not self.ended(thread) and node.parent is not None
-        ]
-        return super().blocked() + waiting
+        """The threads that have not returned, each at the call in which it waits."""
+        stuck: list[Node | None] = []
+        for thread, (node, rest) in self.points.items():
+            if self.awaiting.get(thread, 0) & self.sink.pending:
+                stuck.append(node if rest is not None else node.parent)
+            elif node.call is not None:
+                stuck.append(node)
+        return [node for node in stuck if node is not None]
 
     def hung(self) -> list[Any]:
-        """Operations that are never done."""
-        return [self.sink.ops[index] for index in bits(self.sink.pending)]
+        """Operations that are never done, those that only wait for others left out."""
+        sink = self.sink
+        waiting = [sink.ops[index] for index in bits(sink.pending)]
+        return [op for op in waiting if not op.before & sink.pending]
 
     @property
     def undecided(self) -> bool:

@@ -34,8 +34,8 @@ class Outcome(str, Enum):
         return {"REFUTED": 1, "UNDETERMINED": 3}.get(self.value, 0)
 
     def satisfies(self, expected: str) -> bool:
-        """Whether this is as expected: a bounded HOLDS satisfies an expected PROVED."""
-        return self.value == expected or (self is Outcome.HOLDS and expected == "PROVED")
+        """Whether this is as expected; PROVED and a bounded HOLDS satisfy one another."""
+        return {self.value, expected} <= {"PROVED", "HOLDS"} or self.value == expected
 
     def __str__(self) -> str:
         return self.value

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .edges import Edge, down_set
-from .memory import POISON, UNWRITTEN
+from .memory import POISON, UNWRITTEN, Special
 from .recorder import simulate, written
 from .replay import replay
 from .trace import Event, Touch, described
@@ -48,26 +48,24 @@ def witness(recording: Recording, contract: Contract, edge: Edge) -> MissingEdge
         region=repr(region),
         regions=tuple(map(repr, edge.regions)),
         ordered=False,
-        sentence=sentence(first, second, region),
+        sentence=sentence(recording, first, second, region),
         consequence=consequence(sight),
         counterexample=shown,
         schedule=schedule,
     )
 
 
-def wrong_version(recording: Recording, contract: Contract) -> MissingEdge:
-    """A read that is in order and finds a wrong version: the first one of the schedule."""
-    moment, region, expected, found = recording.clocks.wrongs[0]
+Wrong = tuple["Moment", "Region", object, object]
+"""A read in order of a wrong version: what is read where, expected and found."""
+
+
+def wrong_version(recording: Recording, contract: Contract, wrong: Wrong) -> MissingEdge:
+    """A read that is in order and finds a wrong version."""
+    moment, region, _expected, _found = wrong
     before = linear(recording.moments, recording.closed(down_set(moment)))
     schedule = replay(recording.host, contract, [*before, moment])
     writer = last_writer(before, region)
     origin = site(writer) if writer else Site(None, "nothing")
-    where = f"it is in order after {origin}" if writer else "nothing has written it before"
-    wanted = "where it expects" if expected is not None else "instead of"
-    text = (
-        f"{site(moment)} finds {found!r} in {region!r} {wanted} {expected or 'live memory'!r}; "
-        f"{where}, so the version is wrong, not the order"
-    )
     return MissingEdge(
         kind="wrong version",
         first=origin,
@@ -75,11 +73,22 @@ def wrong_version(recording: Recording, contract: Contract) -> MissingEdge:
         region=repr(region),
         regions=(repr(region),),
         ordered=True,
-        sentence=text,
-        consequence=consequence(Sight(moment, region, expected, found)),
+        sentence=in_order(Sight(*wrong), writer),
+        consequence=consequence(Sight(*wrong)),
         counterexample=tuple(events(recording, before, [moment])),
         schedule=schedule,
     )
+
+
+def in_order(sight: Sight, writer: Moment | None) -> str:
+    """One sentence on a read that is wrong in every interleaving."""
+    if sight.found is POISON and writer is not None:
+        verb = verb_on(sight.moment, sight.region)
+        return (
+            f"{placed(sight.moment)} {verb} {sight.region!r}, which {placed(writer)} freed before"
+        )
+    after = f"{placed(writer)} wrote it before" if writer else "nothing has written it before"
+    return f"{consequence(sight)}; {after}: they are in order, and the version is still wrong"
 
 
 def last_writer(moments: list[Moment], region: Region) -> Moment | None:
@@ -142,6 +151,8 @@ def event(
     gpu = recording.host.gpu
     lane = gpu.threads[-1 - moment.lane].name if moment.on_host else str(moment.stream)
     label = described(moment.node.call)
+    if moment.label:
+        label = f"{moment.label} in {moment.node.call[1]}"
     if moment.on_host and moment.phase:
         label = f"↳ {label}"
     elif not moment.on_host and moment.node.call[0] == "launch":
@@ -156,29 +167,44 @@ def event(
 def site(moment: Moment) -> Site:
     """Where a moment's call stands, and the call in words."""
     assert moment.node.call is not None
-    return Site(moment.node.where, described(moment.node.call))
+    call = described(moment.node.call)
+    return Site(moment.node.where, f"{moment.label} in {call}" if moment.label else call)
 
 
-def sentence(first: Moment, second: Moment, region: Region) -> str:
+def placed(moment: Moment) -> str:
+    """A call in words, with its source line and step."""
+    step = "" if moment.node.step is None else f", step {moment.node.step}"
+    return f"{site(moment).call} ({moment.node.where}{step})"
+
+
+def sentence(recording: Recording, first: Moment, second: Moment, region: Region) -> str:
     """One sentence that names the edge that is missing and both source lines."""
+    names = [named_by(moment, region) for moment in (first, second)]
     verbs = [verb_on(moment, region) for moment in (first, second)]
+    thing = "it" if names[0] == names[1] else f"{names[1]}, the same memory"
+    freed = [m for m in recording.moments if frees(m, region) and m not in (first, second)]
+    after = f"; {placed(freed[0])} freed it" if freed and names[0] != names[1] else ""
     return (
-        f"nothing orders {site(first).call} ({first.node.where}{at_step(first)}), which {verbs[0]} "
-        f"{region!r}, before {site(second).call} ({second.node.where}{at_step(second)}), which "
-        f"{verbs[1]} it"
+        f"nothing orders {placed(first)}, which {verbs[0]} {names[0]}, before {placed(second)}, "
+        f"which {verbs[1]} {thing}{after}"
     )
 
 
-def at_step(moment: Moment) -> str:
-    """The step a moment belongs to, in words."""
-    return "" if moment.node.step is None else f", step {moment.node.step}"
+def named_by(moment: Moment, region: Region) -> str:
+    """A region by the name under which a moment accesses it."""
+    return next(repr(r) for r, _writes in moment.accesses() if r.slot == region.slot)
+
+
+def frees(moment: Moment, region: Region) -> bool:
+    """Whether a moment frees a region."""
+    return any(r.slot == region.slot and version is POISON for r, version in moment.writes)
 
 
 def verb_on(moment: Moment, region: Region) -> str:
-    """Whether a moment reads or writes a region."""
-    kinds = [bool(writes) for r, writes in moment.accesses() if r.slot == region.slot]
-    if any(version is POISON for _region, version in moment.writes):
+    """Whether a moment reads, writes or frees a region."""
+    if frees(moment, region):
         return "frees"
+    kinds = [bool(writes) for r, writes in moment.accesses() if r.slot == region.slot]
     return "writes" if any(kinds) else "reads"
 
 
@@ -186,8 +212,12 @@ def consequence(sight: Sight | None) -> str | None:
     """What a read then sees, in words."""
     if sight is None:
         return None
-    found = "nothing written yet" if sight.found is UNWRITTEN else f"version {sight.found!r}"
+    if sight.expected is None:
+        return f"{placed(sight.moment)} touches {sight.region!r} after it was freed"
+    found = f"version {sight.found!r}"
+    if isinstance(sight.found, Special):
+        found = "nothing written yet" if sight.found is UNWRITTEN else repr(sight.found)
     return (
-        f"{site(sight.moment).call} ({sight.moment.node.where}{at_step(sight.moment)}) finds "
-        f"{found} in {sight.region!r} where it expects version {sight.expected!r}"
+        f"{placed(sight.moment)} finds {found} in {sight.region!r} where it expects version "
+        f"{sight.expected!r}"
     )

@@ -76,7 +76,7 @@ def slot_ring_encoder_waits(gpu: Gpu, slots: int) -> None:
 def unpinned_pinned(gpu: Gpu) -> None:
     """A pinned buffer refilled each step, in a runner that has no wait at all.
 
-    What vLLM's second model runner would have done (PR #32799): step n + 1 rewrites the buffer
+    The risk that vLLM PR #32799 removed from one of its runners: step n + 1 rewrites the buffer
     that the copy of step n has still to read.
     """
     stream = gpu.stream("compute")

@@ -38,8 +38,8 @@ def blocking_upload_non_blocking(gpu: Gpu) -> None:
 def blocking_upload_blocking(gpu: Gpu) -> None:
     """The same copy with a kernel on a blocking stream, which waits for the NULL stream.
 
-    Why ONNX Runtime #9841 did not show on streams made without a flag: whatever the copy has done
-    on return, a blocking stream's kernel starts after it.
+    The control for ONNX Runtime PR #9841: whatever the copy has done on return, a kernel on a
+    blocking stream starts after it. Non-blocking streams are what made the bug.
     """
     stream = gpu.stream("compute", blocking=True)
     host = gpu.pageable("host")
@@ -71,7 +71,7 @@ def blocking_upload_synchronised(gpu: Gpu) -> None:
 def blocking_upload_on_its_stream(gpu: Gpu) -> None:
     """The value is uploaded on the stream that reads it: no wait is needed.
 
-    The other mend of ONNX Runtime #9841: the stream's own order puts the write before the kernel,
+    Another mend for ONNX Runtime #9841: the stream's own order puts the write before the kernel,
     and the pageable source is read within the call.
     """
     stream = gpu.stream("compute")
@@ -85,7 +85,7 @@ def blocking_upload_on_its_stream(gpu: Gpu) -> None:
 
 @protocol("corpus/C19-device-copy/null-stream", expects={"cuda": "REFUTED", "hip": "REFUTED"})
 def device_copy_null_stream(gpu: Gpu) -> None:
-    """A "blocking" copy within the device neither blocks the host nor joins the kernels' stream.
+    """A "blocking" copy within the device blocks neither the host nor the kernels' stream.
 
     MIOpen PR #3299 and #3655: between two kernels on a non-blocking stream, the copy runs on the
     NULL stream and returns at once. It can come before the kernel that makes its source, and after
@@ -119,7 +119,7 @@ def signal_words_null_memset(gpu: Gpu) -> None:
 
     XLA PR #40697: collective kernels signal each other and spin until they are signalled. The
     "synchronous" zeroing ran late on a device's NULL stream, after the peer's signal, and tests
-    on several GPUs hung.
+    on several GPUs hung. (HIP's waits, but only away from the start of an allocation.)
     """
     streams = [gpu.stream(f"collective{i}", device=i) for i in range(2)]
     signals = [gpu.cell(f"signal{i}") for i in range(2)]

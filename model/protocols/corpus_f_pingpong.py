@@ -65,7 +65,7 @@ def two_way_wait_versions(gpu: Gpu) -> None:
     "corpus/C34-ping-pong/two-way-wait-overlap", expects={"cuda": "REFUTED", "hip": "REFUTED"}
 )
 def two_way_wait_overlap(gpu: Gpu) -> None:
-    """The same, and a copy is to overlap the reduction before it: the wait has taken that away.
+    """The same, where a copy is to overlap the reduction before it: the wait forbids it.
 
     What DeepSpeed PR #7371 cost, noticed half a year later: the second bucket, there for this
     overlap alone, was never used.
@@ -75,7 +75,7 @@ def two_way_wait_overlap(gpu: Gpu) -> None:
 
 @protocol("corpus/C34-ping-pong/index-kept", expects={"cuda": "PROVED", "hip": "PROVED"})
 def index_kept(gpu: Gpu) -> None:
-    """The index alternates: a copy overlaps the reduction before it, and never the one it reads.
+    """The index alternates: a copy overlaps the reduction before it, in the other bucket.
 
     The second mend, DeepSpeed PR #7805: the reset is gone, and with it the reason for the extra
     wait.

@@ -60,7 +60,7 @@ def source_kept(gpu: Gpu) -> None:
 
 @protocol("corpus/C43-upload-left-out/memory-reused", expects={"cuda": "REFUTED", "hip": "REFUTED"})
 def memory_reused(gpu: Gpu) -> None:
-    """The upload is not captured, and the graph writes its target later on: one replay is right.
+    """The upload is not captured, and the graph overwrites its target: one replay is right.
 
     Paddle PR #36987 avoided C42 by leaving the copy out of the graph. But the graph's pool had
     handed the target's address to a later kernel of the same graph: from the second replay on, the
@@ -80,7 +80,7 @@ def memory_reused(gpu: Gpu) -> None:
 
 @protocol("corpus/C43-upload-left-out/captured", expects={"cuda": "PROVED", "hip": "PROVED"})
 def upload_captured(gpu: Gpu) -> None:
-    """The upload is captured, from a host buffer that stays: each replay brings the table again.
+    """The upload is captured, from a host buffer that stays: each replay brings the table.
 
     The correction, Paddle PR #37774. That the graph's own memory is used twice does no harm now.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @protocol("corpus/C50-output-thread/one-event", expects={"cuda": "HOLDS", "hip": "HOLDS"})
 def output_one_event(gpu: Gpu) -> None:
-    """A thread reads each step's output after waiting for the one event: the versions are right.
+    """A thread awaits the one event and reads each step's output: the versions are right.
 
     vLLM before PR #39115: the event may have been recorded again before the thread waits, and then
     stands for a later copy of the same stream, which implies the one meant.
@@ -165,7 +165,7 @@ class Fill:
 
 @protocol("corpus/C51-halo-fills/finished-between", expects={"cuda": "REFUTED", "hip": "REFUTED"})
 def finished_between(gpu: Gpu) -> None:
-    """One fill is finished when the next has packed: the event stands for that pack, not for it.
+    """One fill is finished when the next has packed, and the event stands for that pack.
 
     Oceananigans.jl before PR #5803: one event served for packing and for completion. Recorded again
     on the compute stream, it made that stream wait for itself, and unpack what had not come yet.

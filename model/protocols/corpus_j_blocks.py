@@ -138,7 +138,7 @@ def zeroing_left_out(gpu: Gpu) -> None:
 
 @protocol("corpus/C56-late-zeros/left-out-too-late", expects={"cuda": "REFUTED", "hip": "REFUTED"})
 def zeroing_left_out_too_late(gpu: Gpu) -> None:
-    """The block was zeroed for an earlier owner, in a step already sent: nobody takes that back.
+    """The block is zeroed for an earlier owner, in a step already sent: no taking that back.
 
     Why vLLM PR #50696 had to follow #48481: the block changed hands once more before the zeroing
     ran. The second owner's load is left out of its own step's list, to no avail.

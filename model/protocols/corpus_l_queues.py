@@ -224,7 +224,7 @@ def launch_blocking_work_first(gpu: Gpu) -> None:
 
 @protocol("corpus/C72-launch-blocking/two-devices", expects={"cuda": "REFUTED", "hip": "REFUTED"})
 def launch_blocking_two_devices(gpu: Gpu) -> None:
-    """One thread launches for two devices: in launch-blocking mode the second launch never comes.
+    """One thread, two devices: in launch-blocking mode the second launch never comes.
 
     What is left of NCCL issue #750 after PR #774: each kernel waits for its peer to arrive.
     """

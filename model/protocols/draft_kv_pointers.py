@@ -37,7 +37,7 @@ def write_and_draft(gpu: Gpu, stream: Stream, kv: Buffer, held: Buffer, step: in
     "draft-kv-pointers/fp8-unpatched", expects={"cuda": "REFUTED", "hip": "REFUTED"}, layers=1
 )
 def fp8_unpatched(gpu: Gpu, layers: int) -> None:
-    """FP8 KV, nothing mended: the plan is overwritten in use, and the draft's pointers are stale.
+    """FP8 KV, nothing mended: the plan is overwritten in use and the pointers are stale.
 
     Kimi-K3 with a DSpark draft before vLLM #58887 and #58814. A run that faults says nothing about
     which of the two it was.
@@ -77,7 +77,7 @@ def fp8_staged(gpu: Gpu, slots: int, layers: int) -> None:
     "draft-kv-pointers/fp8-reread", expects={"cuda": "PROVED", "hip": "PROVED"}, slots=2, layers=1
 )
 def fp8_reread(gpu: Gpu, slots: int, layers: int) -> None:
-    """FP8 KV, the plan staged and the pointers re-read after the rebind: neither fault is left.
+    """FP8 KV, the plan staged, the pointers re-read after the rebind: neither fault is left.
 
     vLLM PR #58887 and #58814 together.
     """
@@ -94,7 +94,7 @@ def fp8_reread(gpu: Gpu, slots: int, layers: int) -> None:
     "draft-kv-pointers/bf16-unpatched", expects={"cuda": "REFUTED", "hip": "REFUTED"}, layers=1
 )
 def bf16_unpatched(gpu: Gpu, layers: int) -> None:
-    """BF16 KV: there is no FP8 plan to overwrite, and the draft's pointers are stale all the same.
+    """BF16 KV: there is no FP8 plan to overwrite; the pointers are stale all the same.
 
     The control that told vLLM #58814 from #58886: the fault stays where the other cannot be.
     """

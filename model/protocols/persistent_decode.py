@@ -121,7 +121,7 @@ def host_planner_staged(
     layers=1,
 )
 def non_persistent(gpu: Gpu, heads: int, batch: int, switch: bool | None, layers: int) -> None:
-    """`host-planner` with a head count for which decode is not persistent: nothing reads the plan.
+    """`host-planner` with a head count that is not persistent: nothing reads the plan.
 
     The control for it, and why a test with few heads cannot show the race. AITER falls back in the
     same way by itself for some batches (#4144 there).

@@ -76,7 +76,7 @@ def synchronize_on_change(gpu: Gpu, layers: int) -> None:
 
 @protocol("sparse-decode/event-wait", expects={"cuda": "PROVED", "hip": "PROVED"}, layers=1)
 def event_wait(gpu: Gpu, layers: int) -> None:
-    """After recomputing, the replay's stream waits for an event of the writer's; no host stall.
+    """After recomputing, the replay's stream waits for the writer's event; no host stall.
 
     What vLLM PR #47404 does with a host wait, done on the device: the same order, and the host is
     free to go on.
