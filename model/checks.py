@@ -50,6 +50,7 @@ class Checks:
         self._copies: dict[tuple[Any, Any], Pairs] = {}
         self.streams: list[Stream] = []
         self.nulls: dict[int, Stream] = {}
+        self.reading: Any = None
         self.null_stream = self.null(0)
         self.threads.append(HostThread(self.as_gpu, "host", 0))
         self.device_itself = Handle(self.as_gpu, "device", 0)
@@ -80,6 +81,8 @@ class Checks:
             self.nulls[device] = made
             self.cells.append(made)
             self.streams.append(made)
+            if self.reading is not None:
+                self.reading.mark("made", made)
         return self.nulls[device]
 
     def scratch(self, source: Region, number: int) -> Region:
@@ -203,8 +206,7 @@ class Checks:
                 self.reading.mark("version", "-1")
             return value
         if isinstance(value, Idempotent):
-            self.check_version(value.value)
-            return value
+            raise BadProtocol("idempotent() is for writes: a reader expects the version itself")
         if isinstance(value, (Opaque, Handle, Region)):
             raise BadProtocol(f"a version is a number or a string, not {value!r}")
         try:
@@ -240,7 +242,8 @@ class Checks:
         if isinstance(version, (Buffer, Region)):
             yield from zip(regions, self._alike(regions, allowed(version)), strict=True)
         else:
-            checked = self.check_version(version)
+            marked = isinstance(version, Idempotent)
+            checked = version if marked else self.check_version(version)
             yield from ((region, checked) for region in regions)
 
     def _pairs(self, dst: Buffer | Region, src: Buffer | Region) -> Pairs:

@@ -75,6 +75,13 @@ class Contract(NamedTuple):
     """R6.1, R6.2: freeing plain device memory waits for the whole device. CUDA's guide says that
     it synchronises, and its API page not to rely on such waits; HIP does."""
 
+    pool_free_awaits: bool
+    """R6.2: so does freeing memory of a stream-ordered pool (CUDA); HIP 7.0 and later do not."""
+
+    pool_reuse_ordered: bool | None
+    """R6.3, R6.4: memory that a stream has freed reaches another stream only in order (CUDA). HIP's
+    pool looks as if it may skip that; nobody has run it (U1)."""
+
     graph_launches_ordered: bool
     """R5.1: a launch of an executable graph comes after all its earlier launches, from any stream
     (CUDA); under HIP only the stream orders them."""
@@ -109,10 +116,11 @@ class Contract(NamedTuple):
         """This contract with each of these promises broken or kept, every way, the weakest first;
         the other uncertain ones are broken.
         """
+        fields = tuple(fields)
         weakest = self._replace(**dict.fromkeys(self.uncertain, False))
         return [
             weakest._replace(**dict(zip(fields, kept, strict=True)))
-            for kept in product((False, True), repeat=len(tuple(fields)))
+            for kept in product((False, True), repeat=len(fields))
         ]
 
 
@@ -125,6 +133,8 @@ FIELD_TEXTS = {
     "null_sync_covers_blocking": "R1.6, whether waiting for the NULL stream on the host waits for "
     "the blocking streams too",
     "free_awaits": "R6.1, whether freeing device memory may be relied on to wait for the device",
+    "pool_reuse_ordered": "R6.4, U1, whether HIP's pool orders the reuse of memory that another "
+    "stream has freed",
     "graph_pageable_staged": "U3, whether a graph's copy node reads pageable memory at the launch "
     "call or when it runs",
     "early_wait_transitive": "U6, whether an early kernel that waits for the one before it also "
@@ -148,6 +158,8 @@ CUDA = Contract(
     null_sync_covers_blocking=None,
     destroy_awaits=False,
     free_awaits=None,
+    pool_free_awaits=True,
+    pool_reuse_ordered=True,
     graph_launches_ordered=True,
     graph_pageable_staged=None,
     event_nodes=True,
@@ -178,6 +190,8 @@ HIP = Contract(
     null_sync_covers_blocking=True,
     destroy_awaits=True,
     free_awaits=True,
+    pool_free_awaits=False,
+    pool_reuse_ordered=None,
     graph_launches_ordered=False,
     graph_pageable_staged=True,
     event_nodes=False,

@@ -90,24 +90,33 @@ class Copies(Streams[F]):
 
     def copy(self, stream: Stream, pairs: Pairs) -> F:
         """The operation reads the source itself (pinned, device and managed memory)."""
-        if pairs.device != stream.device and self.contract.peer_copies_on_null:
-            return self.peer_copy(stream, pairs)
-        return self.enqueue(stream, pairs.reads, pairs)
+        return self.move(stream, pairs.device, pairs.reads, pairs)
 
-    def peer_copy(self, stream: Stream, pairs: Pairs) -> F:
-        """R2.9: HIP runs it on the NULL stream of the memory's device, after the caller's stream,
-        which then waits for it.
+    def upload(self, stream: Stream, pairs: Pairs) -> F:
+        """The source is read on the host now; the operation carries the value (R2.6, R2.7)."""
+        self.usable(stream)
+        held = self.sink.stage(tuple(src for _dst, src in pairs))
+        writes = tuple((dst, value) for (dst, _src), value in zip(pairs, held, strict=True))
+        return self.move(stream, pairs.device, (), writes)
+
+    def move(self, stream: Stream, device: int, reads: Reads, writes: Reads) -> F:
+        """R2.9: HIP runs a copy of another device's memory on the NULL stream there, after the
+        caller's stream, which then waits for it.
         """
-        tail, null = self.cells[self.usable(stream).slot], self.gpu.null(pairs.device)
+        if device == stream.device or not self.contract.peer_copies_on_null:
+            return self.enqueue(stream, reads, writes)
+        tail, null = self.before(self.usable(stream)), self.gpu.null(device)
+        self.grow()
         self.cells[null.slot] = self.sink.join(self.cells[null.slot], tail)
-        after = self.enqueue(null, pairs.reads, pairs)
-        self.cells[stream.slot] = self.sink.join(tail, after)
+        after = self.enqueue(null, reads, writes)
+        self.advance(stream, self.sink.join(tail, after))
         return after
 
     def copy_any_time(self, stream: Stream, pairs: Pairs) -> F:
         """A batched copy that may read its source at any time from the call on: an operation of
         its own reads, another in stream order writes.
         """
+        self.usable(stream)
         number = self.notes.get(self.hidden("any", stream), 0) + 1
         self.notes[self.hidden("any", stream)] = number
         lane = self.hidden(f"{stream.name} (source)", stream, number)
@@ -115,22 +124,17 @@ class Copies(Streams[F]):
         self.grow()
         copied = tuple((at, src) for at, (_dst, src) in zip(held, pairs, strict=True))
         early = self.sink.op(lane, self.sink.empty, pairs.reads, copied)
-        self.cells[stream.slot] = self.sink.join(self.cells[self.usable(stream).slot], early)
+        self.cells[stream.slot] = self.sink.join(self.cells[stream.slot], early)
         reads = tuple((at, None) for at in held)
         writes = tuple((dst, at) for at, (dst, _src) in zip(held, pairs, strict=True))
-        return self.enqueue(stream, reads, writes)
-
-    def upload(self, stream: Stream, pairs: Pairs) -> F:
-        """The source is read on the host now; the operation carries the value (R2.6, R2.7)."""
-        held = self.sink.stage(tuple(src for _dst, src in pairs))
-        writes = tuple((dst, value) for (dst, _src), value in zip(pairs, held, strict=True))
-        return self.enqueue(stream, (), writes)
+        return self.move(stream, pairs.device, reads, writes)
 
     def host_to_host(self, call: Call, stream: Stream) -> Await[F]:
         """R2.2, R2.8: CUDA runs it on the stream and waits; HIP drains the stream, then the CPU
         copies.
         """
         if self.contract.host_copies_by_cpu:
+            self.issued = None  # type: ignore[assignment] - the CPU copies: there is no operation
             return self.before(self.usable(stream)), self.cpu_copy
         self.copy(stream, call[1])
         return self.issued, None
@@ -163,6 +167,7 @@ class Copies(Streams[F]):
         if self.notes:
             self.captured = described(call)
         if regions[0].kind == PINNED and self.contract.memset_pinned_by_cpu:
+            self.issued = None  # type: ignore[assignment] - the CPU fills: there is no operation
             return self.before(self.usable(stream)), self.cpu_fill
         self.enqueue(stream, (), self.filled(call))
         return None

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from .allocation import FREED, filled, root
 from .errors import BadProtocol, NotModelled
-from .memory import PAGEABLE
+from .memory import PAGEABLE, PINNED, POISON, UNINITIALISED
 from .objects import DESTROYED
 from .signals import Signals
+from .trace import described
 
 if TYPE_CHECKING:
     from .calls import Call, Reads
-    from .memory import Pairs
     from .objects import Event, Graph, Handle, Stream
+    from .streams import Await
 
 F = TypeVar("F")
 Nodes = frozenset[int]
@@ -85,6 +87,7 @@ class Graphs(Signals[F]):
         if note is DESTROYED:
             raise self.gone(stream)
         self.touch(stream)
+        self.issued = None  # type: ignore[assignment] - a node is no operation yet
         if any(expected is not None for _region, expected in reads):
             raise BadProtocol(
                 "inside a capture reads take no versions, the node is made once: bind them at "
@@ -99,20 +102,71 @@ class Graphs(Signals[F]):
         self.notes[note.graph] = (*nodes, node)
         self.notes[thing] = Captured(note.graph, frozenset({len(nodes)}))
 
-    def upload(self, stream: Stream, pairs: Pairs) -> F:
-        """R5.4: in a capture, a node that copies from pageable memory."""
+    def memcpy_async(self, call: Call) -> Await[F] | None:
+        """R5.4: in a capture, a copy node; R5.4, U3 for pageable memory."""
+        _verb, pairs, stream, source = call
         note = self.notes.get(stream)
-        if isinstance(note, Captured):
-            node = GraphNode(self.captured, stream, note.front, pairs.reads, pairs, stages=True)
-            self.add(note, stream, node)
-            return self.sink.empty
-        return super().upload(stream, pairs)
+        if not isinstance(note, Captured):
+            return super().memcpy_async(call)
+        if pairs.dst == PAGEABLE or (pairs.dst == PINNED and pairs.src in {PINNED, PAGEABLE}):
+            raise NotModelled("a graph node that copies to pageable or between host memories")
+        if source not in {None, "stream"}:
+            raise NotModelled(f"a graph node that reads its source at {source!r}")
+        self.captured = described(call)
+        staged = pairs.src == PAGEABLE and source is None
+        node = GraphNode(self.captured, stream, note.front, pairs.reads, pairs, stages=staged)
+        self.add(note, stream, node)
+        return None
 
-    def stages(self, stream: Stream, src: str) -> bool:
-        """R5.4: in a capture, whether it stages is decided at the launch."""
-        if isinstance(self.notes.get(stream), Captured):
-            return src == PAGEABLE
-        return super().stages(stream, src)
+    def memset_async(self, call: Call) -> Await[F] | None:
+        """R2.10: in a capture, a node that fills."""
+        if not isinstance(self.notes.get(call[3]), Captured):
+            return super().memset_async(call)
+        if call[1][0].kind == PINNED and self.contract.memset_pinned_by_cpu:
+            raise NotModelled("a graph node that fills page-locked memory under HIP")
+        self.captured = described(call)
+        self.enqueue(call[3], (), self.filled(call))
+        return None
+
+    def free_async(self, call: Call) -> None:
+        """R5.7: in a capture, a node that frees; so are the streams it also waits for."""
+        _verb, buffer, stream, used_by = call
+        note = self.notes.get(stream)
+        if not isinstance(note, Captured):
+            super().free_async(call)
+            return
+        front = note.front
+        for user in used_by:
+            other = self.notes.get(user)
+            if not isinstance(other, Captured) or other.graph is not note.graph:
+                raise BadProtocol(
+                    f"stream {user.name!r} is not in the capture of {note.graph.name!r}"
+                )
+            front |= other.front
+        writes = filled(buffer, POISON)
+        self.add(note, stream, GraphNode(described(call), stream, front, (), writes))
+
+    def destroy(self, call: Call) -> Await[F] | None:
+        """R1.7, R5.5: not while the stream is captured."""
+        if isinstance(self.notes.get(call[1]), Captured):
+            raise BadProtocol(f"stream {call[1].name!r} is being captured and cannot be destroyed")
+        return super().destroy(call)
+
+    def awaited(self, event: Event) -> None:
+        """R5.5: an event that was recorded in a capture has no snapshot to wait for."""
+        note = self.notes.get(event)
+        if isinstance(note, Captured):
+            raise BadProtocol(
+                f"event {event.name!r} was recorded inside the capture of {note.graph.name!r} and "
+                "means nothing outside it: record it anew"
+            )
+
+    def synchronize_event(self, call: Call) -> Await[F]:
+        """R3.6: return when the snapshot that the event holds now is done."""
+        self.awaited(call[1])
+        return super().synchronize_event(call)
+
+    poll = synchronize_event
 
     def record(self, call: Call) -> None:
         """R5.5: in a capture, an event holds a place in the graph; R3.9: or is a node of it."""
@@ -130,13 +184,17 @@ class Graphs(Signals[F]):
     def wait(self, call: Call) -> None:
         """R5.5: a stream that waits for a captured event joins the capture."""
         _verb, stream, event, external = call
+        if stream.is_null and self.notes:
+            self.refuse_in_capture(("a call on the NULL stream",))
         note, known = self.notes.get(self.usable(stream)), self.notes.get(event)
         self.touch(stream)
         if isinstance(known, Captured):
             if not self.capturing(known.graph):
+                self.awaited(event)
+            if isinstance(note, Captured) and note.graph is not known.graph:
                 raise BadProtocol(
-                    f"event {event.name!r} was recorded inside the capture of "
-                    f"{known.graph.name!r} and means nothing outside it: record it anew"
+                    f"event {event.name!r} would merge the captures of {known.graph.name!r} and "
+                    f"{note.graph.name!r}"
                 )
             front = note.front if isinstance(note, Captured) else frozenset()
             self.notes[stream] = Captured(known.graph, front | known.front)
@@ -190,6 +248,7 @@ class Graphs(Signals[F]):
             raise BadProtocol(f"{graph.name!r} cannot be launched: its capture has not ended")
         if self.usable(stream) in self.notes:
             raise NotModelled("launching a graph inside a capture (a child graph) is not modelled")
+        self.check_launch(graph, nodes, call[3])
         before = self.before(stream)
         if self.contract.graph_launches_ordered:
             before = self.sink.join(before, self.cells[graph.slot])
@@ -200,7 +259,29 @@ class Graphs(Signals[F]):
         tail = before
         for front in fronts:
             tail = self.sink.join(tail, front)
-        self.cells[stream.slot] = self.cells[graph.slot] = self.issued = tail
+        self.cells[graph.slot] = self.issued = tail
+        self.advance(stream, tail)
+
+    def check_launch(self, graph: Graph, nodes: tuple[GraphNode, ...], expected: Reads) -> None:
+        """R5.3: a version is bound to a region that a node reads; R5.7: what a graph allocates and
+        does not free must be freed before it is launched again.
+        """
+        read = {region.slot for node in nodes for region, _none in node.reads}
+        for region, _version in expected:
+            if region.slot not in read:
+                raise BadProtocol(
+                    f"no node of {graph.name!r} reads {region!r}: nothing can expect it"
+                )
+        kept = {r.buffer for node in nodes for r, v in node.writes if v is UNINITIALISED}
+        kept -= {r.buffer for node in nodes for r, v in node.writes if v is POISON}
+        held = [buffer for buffer in kept if self.notes.get(root(buffer)) != FREED]
+        launched = self.hidden("launched", graph)
+        if held and self.notes.get(launched):
+            raise BadProtocol(
+                f"{graph.name!r} allocates {held[0].name!r} and does not free it: it cannot be "
+                "launched again before that is freed"
+            )
+        self.notes[launched] = True
 
     def stage_nodes(self, nodes: tuple[GraphNode, ...]) -> dict[int, tuple[Any, ...]]:
         """R5.4: HIP reads a copy node's pageable source within the launch call."""
@@ -231,6 +312,7 @@ class Graphs(Signals[F]):
             start = self.sink.join(start, fronts[at])
         if node.event is not None:
             if node.records:
+                self.notes.pop(node.event, None)
                 self.cells[node.event.slot] = start
                 return start
             return self.sink.join(start, self.cells[node.event.slot])

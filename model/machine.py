@@ -331,7 +331,8 @@ class Machine:
 
     def finished(self, state: State) -> bool:
         """Whether every thread has returned and nothing is pending."""
-        return not state[1] and all(ended(state, thread) for thread in range(len(state[0])))
+        threads = (point for point in state[0] if point is not None)
+        return not state[1] and all(point[0].call is None for point in threads)
 
     # --- parts of the state ---
 

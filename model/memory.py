@@ -130,10 +130,11 @@ class Pairs(tuple[tuple[Region, Region], ...]):  # noqa: SLOT001
 class Buffer(Handle):
     """A buffer of one kind of memory. `buf.part` and `buf["part"]` select a named region.
 
-    `of` is the buffer whose address this one reuses, None for memory of its own.
+    `of` is the buffer whose address this one reuses, None for memory of its own; `pooled` says that
+    it came from a stream-ordered allocation.
     """
 
-    __slots__ = ("_expected", "by_part", "device", "kind", "of", "regions")
+    __slots__ = ("_expected", "by_part", "device", "kind", "of", "pooled", "regions")
 
     def __init__(
         self,
@@ -144,12 +145,14 @@ class Buffer(Handle):
         parts: tuple[str, ...],
         device: int = 0,
         of: Buffer | None = None,
+        pooled: bool = False,
     ) -> None:
         super().__init__(gpu, name, of.slot if of else slot)
         slot = self.slot
         self.kind = kind
         self.device = device
         self.of = of
+        self.pooled = pooled
         names = parts or ("",)
         self.regions = tuple(Region(self, part, i, slot + i) for i, part in enumerate(names))
         self.by_part = {region.part: region for region in self.regions if region.part}

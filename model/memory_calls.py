@@ -39,6 +39,7 @@ class MemoryCalls(Checks):
         parts: Iterable[str],
         device: int = 0,
         of: Buffer | None = None,
+        pooled: bool = False,
     ) -> Buffer:
         if isinstance(parts, str):
             raise BadProtocol(
@@ -55,7 +56,7 @@ class MemoryCalls(Checks):
                 raise BadProtocol(f"buffer {name!r}: {part!r} cannot be the name of a part")
         if len(set(parts)) != len(parts):
             raise BadProtocol(f"buffer {name!r}: two parts have one name")
-        return self._make(Buffer, self.regions, name, kind, parts, device, of)
+        return self._make(Buffer, self.regions, name, kind, parts, device, of, pooled)
 
     # --- allocation ---
 
@@ -78,7 +79,7 @@ class MemoryCalls(Checks):
     ) -> Buffer:
         """Allocate in stream order (R6.3); `of` is an earlier buffer whose address is reused."""
         self._own(stream, Stream)
-        made = self._allocated(name, parts, of)
+        made = self._allocated(name, parts, of, stream)
         self._call(("malloc_async", made, of, stream))
         return made
 
@@ -94,15 +95,21 @@ class MemoryCalls(Checks):
             self._own(user, Stream)
         self._call(("free_async", self._freeable(buffer), stream, users))
 
-    def _allocated(self, name: str, parts: Iterable[str], of: Buffer | None) -> Buffer:
+    def _allocated(
+        self, name: str, parts: Iterable[str], of: Buffer | None, stream: Stream | None = None
+    ) -> Buffer:
+        pooled = stream is not None
         if of is None:
-            return self._buffer(name, DEVICE, parts)
+            device = stream.device if stream is not None else 0
+            return self._buffer(name, DEVICE, parts, device, None, pooled)
         if type(of) is not Buffer or of.gpu is not self:
             raise self._foreign(of, "buffer")
         parts = tuple(parts) or tuple(of.by_part)
         if len(parts or ("",)) != len(of.regions):
             raise BadProtocol(f"{name!r} reuses {of.name!r}, which has {len(of.regions)} parts")
-        return self._buffer(name, of.kind, parts, of.device, of)
+        if pooled and of.kind != DEVICE:
+            raise BadProtocol(f"malloc_async allocates device memory; {of.name!r} is {of.kind}")
+        return self._buffer(name, of.kind, parts, of.device, of, pooled)
 
     def _freeable(self, buffer: Buffer) -> Buffer:
         if type(buffer) is not Buffer or buffer.gpu is not self:
@@ -114,7 +121,7 @@ class MemoryCalls(Checks):
     def memcpy(self, dst: Buffer | Region, src: Buffer | Region) -> None:
         """Copy on the NULL stream; what has happened on return is the contract's (R2.1-R2.3)."""
         pairs = self._pairs(dst, src)
-        self._call(("memcpy", pairs, self.nulls[pairs.device]))
+        self._call(("memcpy", pairs, self.null(pairs.device)))
 
     def memcpy_async(
         self, dst: Buffer | Region, src: Buffer | Region, stream: Stream, source: str | None = None
@@ -125,9 +132,15 @@ class MemoryCalls(Checks):
         `stream` order, or at `any` time up to the copy (batched copies).
         """
         self._own(stream, Stream)
-        if source not in {None, "call", "stream", "any"}:
-            raise BadProtocol(f"source is 'call', 'stream' or 'any', not {source!r}")
-        return self._call(("memcpy_async", self._pairs(dst, src), stream, source))
+        pairs = self._pairs(dst, src)
+        if source is not None:
+            if not isinstance(source, str) or source not in {"call", "stream", "any"}:
+                raise BadProtocol(f"source is 'call', 'stream' or 'any', not {source!r}")
+            if pairs.src == DEVICE:
+                raise BadProtocol(
+                    "source= says when host memory is read; this copies from a device"
+                )
+        return self._call(("memcpy_async", pairs, stream, source))
 
     def memset(self, target: Buffer | Region, value: object) -> None:
         """Fill on the NULL stream (R2.10)."""

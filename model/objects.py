@@ -150,11 +150,11 @@ class Agent(Handle):
 
     def read(self, target: Any, expect: object = None) -> Event:
         """Post a read; the event completes when it is done."""
-        return self.gpu.post(self, target, expect=expect)
+        return self.gpu.post(self, target, writes=False, version=expect)
 
     def write(self, target: Any, value: object) -> Event:
         """Post a write of a version; the event completes when it is done."""
-        return self.gpu.post(self, target, value=value)
+        return self.gpu.post(self, target, writes=True, version=value)
 
 
 class HostThread(Handle):

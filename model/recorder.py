@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .clocks import Clocks
 from .effects import mode
-from .host_order import Cells, HostOrder, HostStep, own_footprint
+from .host_order import HostOrder, HostStep, own_footprint
 from .memory import POISON, UNINITIALISED, UNWRITTEN, Idempotent, Region, spoiled
 from .schedule import Schedule
 from .values import Patient
@@ -184,7 +184,6 @@ class Recording(Schedule):
     def __init__(self, host: Host, contract: Contract, uncertain: tuple[str, ...] = ()) -> None:
         super().__init__(host, contract, uncertain, RecordingClocks(host.gpu))
         self.phases: dict[int, int] = {}
-        self.cells = self.front.cells = Cells(self.front.cells)
         self.order = HostOrder()
         self.host_moments: list[Moment] = []
         self.before: dict[Moment, dict[int, int]] = {}

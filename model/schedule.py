@@ -13,12 +13,14 @@ from . import sync
 from .calls import OPERATIONS
 from .errors import BadProtocol
 from .frontend import Frontend
+from .host_order import Cells
+from .news import News, lanes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .calls import Call
-    from .clocks import Clock, Clocks
+    from .clocks import Clock, Clocks, Frontier
     from .contract import Contract
     from .host import Host, Node
 
@@ -46,6 +48,8 @@ class Schedule:
         self.broken: list[Node] = []
         self.issued: dict[Node, Any] = {}
         self.known: dict[object, list[Clock]] = {}
+        self.cells = self.front.cells = Cells(self.front.cells)
+        self.news = News(self.clocks)
         self.waits = 0
         self.at_step: int | None = None
         self.on_wait: Callable[[Node], None] | None = None
@@ -69,16 +73,22 @@ class Schedule:
             return ()
         verb = node.call[0]
         if verb == "query":
+            self.front.grow()
             self.clocks.enter(thread)
             falses = node.falses.get((node.call[1], node.step), 0)
-            return sync.answers(falses, self.covered(self.front.query(node.call)[0]))
+            return sync.answers(falses, self.known_done(self.front.query(node.call)[0]))
         if verb in sync.CONTROL:
             return sync.results(node.call, self.shared, self.ended)
         return (None,)
 
-    def covered(self, frontier: Any) -> bool:
-        """Whether everything in the frontier happened before the current thread's next call."""
-        return self.clocks.covered(frontier)
+    def known_done(self, frontier: Any) -> bool:
+        """Whether the work is done for certain: the thread knows, or another has waited for it."""
+        found = self.clock_frontier(frontier)
+        return found is not None and (self.clocks.covered(found) or self.news.done(found))
+
+    def clock_frontier(self, frontier: Any) -> Frontier | None:
+        """A frontier as the clocks know it; None for one that is not done."""
+        return frontier
 
     def ended(self, thread: int) -> bool:
         """Whether a thread has returned."""
@@ -106,26 +116,53 @@ class Schedule:
         assert node.call is not None
         self.front.grow()
         self.clocks.enter(thread)
+        self.learn_returns(node, rest, thread)
+        if rest is None and node.call[0] == "query":
+            self.learn_answer(node.call, result)
         self.begin(node, rest)
+        self.news.before = None
         try:
             awaits = rest(node.call) if rest else self.first(node, thread, result)
         except BadProtocol as error:
             error.where = error.where or str(node.where)
             raise
-        if node.call[0] in OPERATIONS:
+        if node.call[0] in OPERATIONS and self.front.issued is not None:
             self.issued[node] = self.front.issued
         if awaits is not None:
             frontier, rest = awaits
             self.count_wait(node, frontier)
             self.await_frontier(thread, frontier)
-            if rest is not None:
-                self.points[thread] = (node, rest)
-                return
-        self.points[thread] = (self.host.child(node, result), None)
+        self.news.spread(self.cells.touched)
+        rests = awaits is not None and rest is not None
+        self.points[thread] = (node, rest) if rests else (self.host.child(node, result), None)
 
-    def await_frontier(self, _thread: int, frontier: Any) -> None:
+    def await_frontier(self, thread: int, frontier: Any) -> None:
         """The thread has waited for everything in the frontier."""
+        self.news.awaits(thread, frontier)
         self.clocks.await_(frontier)
+
+    def learn_returns(self, node: Node, rest: object, thread: int) -> None:
+        """A wait has returned once its thread goes on, or has been joined."""
+        assert node.call is not None
+        threads = [thread]
+        if rest is None and node.call[0] == "join":
+            threads.append(node.call[1].slot)
+        for other in threads:
+            frontier = self.news.returned(other)
+            found = None if frontier is None else self.clock_frontier(frontier)
+            if found is not None:
+                self.cells.touched.update((("done", lane), False) for lane in self.news.tell(found))
+
+    def learn_answer(self, call: Call, answer: object) -> None:
+        """False is only answered once the work was issued: the thread learns of the calls that
+        did; true and false exclude what other threads know to be done.
+        """
+        frontier = self.front.query(call)[0]
+        if answer is False:
+            self.news.learn(self.cells.touched)
+        found = self.clock_frontier(frontier)
+        if found is not None and not self.clocks.covered(found):
+            self.cells.touched.update((("done", lane), True) for lane in lanes_of(found))
 
     def count_wait(self, node: Node, frontier: Any) -> None:
         """Count the host waits of the last step."""
@@ -155,7 +192,12 @@ class Schedule:
         return self.front.call(call)
 
     def frontier_of(self, node: Node) -> Any:
-        """The clocks' frontier of a call's operation."""
+        """The clocks' frontier of a call's operation; refuses a call that issued none."""
+        if node not in self.issued:
+            raise BadProtocol(
+                "concurrent() takes operations of streams: this call was captured, or the CPU "
+                "itself carried it out"
+            )
         return self.issued[node]
 
     def control(self, node: Node, call: Call, thread: int) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from .host_order import Cells, Footprint, HostOrder, HostStep, dependent, own_footprint
+from .host_order import Footprint, HostOrder, HostStep, dependent, merge, own_footprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,7 +83,7 @@ class Search:
     def run(self, schedule: Schedule) -> bool:
         """Repeat the path, then go on to the end; False when everything left is asleep."""
         trace = Trace()
-        cells = schedule.front.cells = Cells(schedule.front.cells)
+        cells = schedule.cells
         at = 0
         while True:
             if not at % 256 and self.deadline and time.monotonic() > self.deadline:
@@ -132,27 +132,68 @@ class Search:
 
 
 class Trace(HostOrder):
-    """The calls of the current schedule, to find what could be turned round."""
+    """The calls of the current schedule, to find what could be turned round.
+
+    `events` lists each call's thread and what happened before it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.events: list[tuple[int, dict[int, int]]] = []
 
     def note(self, step: HostStep, path: list[Choice]) -> None:
-        """Add a call; where it could have come before an earlier one, want its thread there."""
-        past = self.past.get(step.thread, {})
-        for other, at, _known in self.rivals(step.footprint):
-            if other != step.thread and past.get(other, 0) <= at:
-                want(path[at], step.thread)
-        self.add(step)
+        """Add a call; where it could have come before an earlier one, see that it does."""
+        races = self.races(step.thread, step.footprint)
+        now = self.add(step)
+        for at in races:
+            self.turn_round(at, step.thread, now, path)
+        self.events.append((step.thread, now))
+
+    def races(self, thread: int, footprint: Footprint) -> list[int]:
+        """The earlier calls of other threads that a call depends on and does not come after."""
+        past = self.past.get(thread, {})
+        return [
+            at
+            for other, at, _known in self.rivals(footprint)
+            if other != thread and past.get(other, 0) <= at
+        ]
 
     def stuck(self, schedule: Schedule, path: list[Choice]) -> None:
         """Calls that never happened because their threads are stuck could have come earlier."""
         for thread, (node, rest) in schedule.points.items():
             if node.call is not None and rest is None:
-                past = self.past.get(thread, {})
-                for other, at, _known in self.rivals(own_footprint(node.call)):
-                    if other != thread and past.get(other, 0) <= at:
-                        want(path[at], thread)
+                footprint = own_footprint(node.call)
+                now = dict(self.past.get(thread, {}))
+                merge(now, *(known for _other, _at, known in self.rivals(footprint)))
+                for at in self.races(thread, footprint):
+                    self.turn_round(at, thread, now, path)
+
+    def turn_round(self, at: int, thread: int, now: dict[int, int], path: list[Choice]) -> None:
+        """See that some schedule has this call before the call at `at`: want, there, a thread with
+        which such a schedule can begin (source sets, Abdulla and others, POPL 2014).
+        """
+        rival = self.events[at][0]
+        later = [
+            (index, *event)
+            for index, event in enumerate(self.events[at + 1 :], at + 1)
+            if event[1].get(rival, 0) <= at
+        ]
+        beginnings = initials([*later, (len(self.events), thread, now)])
+        choice = path[at]
+        if not choice.wanted.intersection(beginnings):
+            able = {option[0] for option in choice.options}
+            can = [other for other in beginnings if other in able]
+            choice.wanted |= {can[0]} if can else able
 
 
-def want(choice: Choice, thread: int) -> None:
-    """Try the thread at this point; where it cannot go on there, try every thread."""
-    able = {option[0] for option in choice.options}
-    choice.wanted |= {thread} if thread in able else able
+def initials(events: list[tuple[int, int, dict[int, int]]]) -> list[int]:
+    """The threads whose first event comes after none of the others."""
+    found: list[int] = []
+    seen: set[int] = set()
+    for index, thread, known in events:
+        if thread not in seen:
+            seen.add(thread)
+            others = ((at, other) for at, other, _known in events if at < index)
+            if all(known.get(other, 0) <= at for at, other in others):
+                found.append(thread)
+    return found

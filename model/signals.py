@@ -21,13 +21,15 @@ class Signals(Allocation[F]):
         """R8.2, R8.3: an operation that stores, after the stream's earlier work."""
         _verb, stream, cell, value = call
         before = self.before(self.signalling(stream))
-        self.cells[stream.slot] = self.issued = self.sink.signal(stream, before, cell, value)
+        self.issued = self.sink.signal(stream, before, cell, value)
+        self.advance(stream, self.issued)
 
     def wait_value(self, call: Call) -> None:
         """R8.2, R8.3: an operation that is not done before the cell is large enough."""
         _verb, stream, cell, value = call
         before = self.before(self.signalling(stream))
-        self.cells[stream.slot] = self.issued = self.sink.await_cell(stream, before, cell, value)
+        self.issued = self.sink.await_cell(stream, before, cell, value)
+        self.advance(stream, self.issued)
 
     def signalling(self, stream: Stream) -> Stream:
         """A stream that can take a value operation."""

@@ -78,7 +78,7 @@ class StreamCalls(Checks):
             pairs += sources_of(written, pairs)
         if type(kernel) is not str:
             raise BadProtocol(f"a kernel's name must be a string, not {kernel!r}")
-        if early not in {False, True, "waits"}:
+        if early is not False and early is not True and early != "waits":
             raise BadProtocol(f"early is True, False or 'waits', not {early!r}")
         return self._call(("launch", stream, kernel, pairs, written, early))
 
@@ -91,8 +91,10 @@ class StreamCalls(Checks):
     ) -> object:
         """Run a host function in stream order (R8.1); it may touch any host memory."""
         self._own(stream, Stream)
+        if type(name) is not str:
+            raise BadProtocol(f"a host function's name must be a string, not {name!r}")
         written = self._writes(writes, host=True)
-        pairs = self._reads(reads, host=True)
+        pairs = self._reads(dict(reads.pairs) if type(reads) is Expectation else reads, host=True)
         pairs += sources_of(written, pairs)
         return self._call(("host_func", stream, name, pairs, written))
 
@@ -118,17 +120,15 @@ class StreamCalls(Checks):
         """Make an agent outside every stream: a NIC, a peer."""
         return self._make(Agent, self.syncs, name)
 
-    def post(self, agent: Agent, target: Any, value: object = None, expect: object = None) -> Event:
-        """`agent.read(target)` or, with a value, `agent.write(target, value)`."""
+    def post(self, agent: Agent, target: Any, *, writes: bool, version: object = None) -> Event:
+        """`agent.read(target, expect)` or `agent.write(target, value)`."""
         self._own(agent, Agent)
+        if writes and version is None:
+            raise BadProtocol("an agent writes a version, not None")
         event = self._make(Event, self.cells, f"{agent.name}.done")
         regions = self._regions(target)
-        if value is None:
-            reads, writes = tuple((region, expect) for region in regions), ()
-        else:
-            version = self.check_version(value)
-            reads, writes = (), tuple((region, version) for region in regions)
-        self._call(("post", agent, event, reads, writes))
+        pairs = tuple((region, self.check_version(version)) for region in regions)
+        self._call(("post", agent, event, () if writes else pairs, pairs if writes else ()))
         return event
 
     # --- graphs ---

@@ -113,12 +113,15 @@ class Streams(Generic[F]):
 
     def launch(self, call: Call) -> None:
         """R1.1, R2.13: a kernel is an operation of its stream; the host does not wait."""
+        _verb, stream, _kernel, reads, writes, early = call
         if self.notes:
             self.captured = described(call)
-        if call[5] and self.contract.early_launch:
+        if early and self.contract.early_launch:
             self.early(call)
+        elif self.gpu.early_used and stream not in self.notes:
+            self.kernel_before_early(stream, reads, writes)
         else:
-            self.enqueue(call[1], call[3], call[4])
+            self.enqueue(stream, reads, writes)
 
     def host_func(self, call: Call) -> None:
         """R8.1: after the earlier work of the stream, before the later."""
@@ -130,12 +133,16 @@ class Streams(Generic[F]):
         if self.notes and stream in self.notes:
             return self.enqueue_noted(stream, reads, writes)
         before = self.before(stream) if stream.blocking else self.cells[stream.slot]
-        after = self.sink.op(stream, before, reads, writes)
-        self.cells[stream.slot] = self.issued = after
-        if self.gpu.early_used:
-            self.cells[self.hidden("earlier", stream).slot] = before
-            self.cells[self.hidden("last", stream).slot] = after
+        after = self.issued = self.sink.op(stream, before, reads, writes)
+        self.advance(stream, after)
         return after
+
+    def advance(self, stream: Stream, tail: F) -> None:
+        """The stream has a new tail, which also an early kernel must wait for."""
+        self.cells[stream.slot] = tail
+        if self.gpu.early_used:
+            self.cells[self.hidden("earlier", stream).slot] = tail
+            self.cells[self.hidden("last", stream).slot] = tail
 
     def enqueue_noted(self, stream: Stream, _reads: Reads, _writes: Reads) -> F:
         """An operation on a stream of which something else is known: destroyed, or captured."""
@@ -143,7 +150,10 @@ class Streams(Generic[F]):
 
     def before(self, stream: Stream) -> F:
         """What an operation issued to this stream now starts after (R1.1, R1.3)."""
-        tail = self.cells[stream.slot]
+        return self.null_edges(stream, self.cells[stream.slot])
+
+    def null_edges(self, stream: Stream, tail: F) -> F:
+        """R1.3: a frontier with the edges of the NULL stream."""
         if stream.is_null:
             return self.gather(stream, tail)
         if stream.blocking:
@@ -158,8 +168,8 @@ class Streams(Generic[F]):
         return tail
 
     def early(self, call: Call) -> None:
-        """R8.4: the kernel may start as soon as the one before it could, and need not wait for it;
-        a lane of its own, since a stream with such kernels is no chain.
+        """R8.4: the kernel may start as soon as the kernel before it could, and need not wait for
+        it; for anything else it waits. A lane of its own: such a stream is no chain.
         """
         _verb, stream, _kernel, reads, writes, early = call
         if not self.gpu.early_used:
@@ -170,14 +180,22 @@ class Streams(Generic[F]):
         number = self.notes.get(self.hidden("early", stream), 0) + 1
         self.notes[self.hidden("early", stream)] = number
         earlier, last = self.hidden("earlier", stream).slot, self.hidden("last", stream).slot
-        before = self.cells[earlier]
+        before = self.null_edges(stream, self.cells[earlier])
         if early == "waits":
             kept = self.promised("early_wait_transitive")
-            before = self.cells[stream.slot] if kept else self.cells[last]
+            awaited = self.cells[stream.slot] if kept else self.cells[last]
+            before = self.sink.join(before, awaited)
         lane = self.hidden(f"{stream.name} (early)", stream, number)
         after = self.issued = self.sink.op(lane, before, reads, writes)
         self.cells[earlier], self.cells[last] = before, after
         self.cells[stream.slot] = self.sink.join(self.cells[stream.slot], after)
+
+    def kernel_before_early(self, stream: Stream, reads: Reads, writes: Reads) -> None:
+        """R8.4: a kernel that an early one may overtake: what it waited for is kept."""
+        before = self.before(stream)
+        after = self.enqueue(stream, reads, writes)
+        self.cells[self.hidden("earlier", stream).slot] = before
+        self.cells[self.hidden("last", stream).slot] = after
 
     def hidden(self, name: str, *key: object) -> Stream:
         """A lane or cell that no protocol names."""
@@ -222,6 +240,11 @@ class Streams(Generic[F]):
         if stream.blocking and self.promised(takes_edges):
             tail = self.before(stream)
         self.cells[stream.slot] = self.sink.join(tail, self.cells[event.slot])
+        if self.gpu.early_used:
+            earlier = self.hidden("earlier", stream).slot
+            self.cells[earlier] = self.sink.join(self.cells[earlier], self.cells[event.slot])
+            last = self.hidden("last", stream).slot
+            self.cells[last] = self.sink.join(self.cells[last], self.cells[event.slot])
 
     # --- host waits ---
 

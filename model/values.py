@@ -232,10 +232,9 @@ class Patient(Schedule):
             return (None,) if self.sink.satisfied(node.call[1:3]) else ()
         return super().results_of(thread)
 
-    def covered(self, frontier: Any) -> bool:
-        """Whether everything in the frontier is done and known to the host thread."""
-        done = not frontier & self.sink.pending
-        return done and self.clocks.covered(self.sink.frontier(frontier))
+    def clock_frontier(self, frontier: Any) -> Frontier | None:
+        """A frontier as the clocks know it; None for one that is not done."""
+        return None if frontier & self.sink.pending else self.sink.frontier(frontier)
 
     def take(self, thread: int, result: object) -> None:
         """Carry out one step, and what the device can do after it."""
@@ -258,6 +257,7 @@ class Patient(Schedule):
 
     def await_frontier(self, thread: int, frontier: Any) -> None:
         """The thread waits from here on; it learns what it waited for when it goes on."""
+        self.news.awaits(thread, frontier)
         self.awaiting[thread] = frontier
 
     def ended(self, thread: int) -> bool:
@@ -287,4 +287,4 @@ class Patient(Schedule):
 
     def frontier_of(self, node: Node) -> Any:
         """The clocks' frontier of a call's operation."""
-        return self.sink.frontier(self.issued[node])
+        return self.sink.frontier(super().frontier_of(node))

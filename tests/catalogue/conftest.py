@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from streamorder.model.contract import Contract
     from streamorder.model.explore import Exploration
     from streamorder.model.gpu import Gpu
-    from streamorder.model.objects import Region
+    from streamorder.model.memory import Region
 
 
 class Collecting(Clocks):

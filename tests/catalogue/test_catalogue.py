@@ -82,4 +82,5 @@ def test_entry(entry: Protocol) -> None:
     assert re.search(r"#\d+", "\n".join(lines)), "an entry names its source"
     assert {"cuda", "hip"} <= entry.expects.keys() <= CONTRACTS.keys()
     assert set(entry.expects.values()) <= VERDICTS
-    assert entry.parameters.get("layers") == 1
+    if entry.name.startswith("fp8-prefill/"):
+        assert entry.parameters.get("layers") == 1

@@ -53,6 +53,10 @@ TABLE = {
     ("planner-on-stream", "hip"): "PROVED",
     ("planner-on-device", "cuda"): "PROVED",
     ("planner-on-device", "hip"): "PROVED",
+    ("direct-graph", "cuda"): "REFUTED",
+    ("direct-graph", "hip"): "REFUTED",
+    ("staged-graph", "cuda"): "PROVED",
+    ("staged-graph", "hip"): "PROVED",
 }
 
 BOUNDED = {"PROVED": "HOLDS"}
