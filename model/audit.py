@@ -140,5 +140,5 @@ class Tally:
             steps[step] = steps.get(step, 0) + count
         return [
             Wait(where, call, max(steps.values()), any(s is not None for s in steps), allowed)
-            for (where, allowed), (call, steps) in lines.items()
+            for (where, allowed), (call, steps) in sorted(lines.items(), key=repr)
         ]

@@ -16,7 +16,7 @@ A call is a tuple of its verb and its objects:
     ("malloc_async", buffer, of, stream)              ("free_async", buffer, stream, used_by)
     ("write_value", stream, cell, value)              ("wait_value", stream, cell, value)
     ("set_cell", cell, value)                         ("wait_cell", cell, value)
-    ("choose", number of options)                     ("concurrent", op, op)
+    ("choose", number of options, their names)         ("concurrent", op, op)
     ("thread", thread, fn, args)                      ("join", thread)
     ("acquire", lock)                                 ("release", lock)
     ("put", queue, item)                              ("get", queue)

@@ -82,7 +82,7 @@ class Checks:
             self.cells.append(made)
             self.streams.append(made)
             if self.reading is not None:
-                self.reading.mark("made", made)
+                self.reading.mark("grown", made)
         return self.nulls[device]
 
     def scratch(self, source: Region, number: int) -> Region:

@@ -109,9 +109,11 @@ class Graphs(Signals[F]):
         if not isinstance(note, Captured):
             return super().memcpy_async(call)
         if pairs.dst == PAGEABLE or (pairs.dst == PINNED and pairs.src in {PINNED, PAGEABLE}):
-            raise NotModelled("a graph node that copies to pageable or between host memories")
+            raise NotModelled(
+                "a graph node that copies to pageable or between host memories is not modelled"
+            )
         if source not in {None, "stream"}:
-            raise NotModelled(f"a graph node that reads its source at {source!r}")
+            raise NotModelled(f"a graph node with source={source!r} is not modelled")
         self.captured = described(call)
         staged = pairs.src == PAGEABLE and source is None
         node = GraphNode(self.captured, stream, note.front, pairs.reads, pairs, stages=staged)
@@ -123,7 +125,9 @@ class Graphs(Signals[F]):
         if not isinstance(self.notes.get(call[3]), Captured):
             return super().memset_async(call)
         if call[1][0].kind == PINNED and self.contract.memset_pinned_by_cpu:
-            raise NotModelled("a graph node that fills page-locked memory under HIP")
+            raise NotModelled(
+                "a graph node that fills page-locked memory is not modelled under HIP"
+            )
         self.captured = described(call)
         self.enqueue(call[3], (), self.filled(call))
         return None
@@ -231,8 +235,10 @@ class Graphs(Signals[F]):
         """R5.5: host syncs, queries, NULL-stream calls and plain allocation break a capture."""
         for thing, note in self.notes.items():
             if isinstance(note, Captured) and hasattr(thing, "blocking"):
+                verb, *rest = call
+                what = described(call) if rest else verb
                 raise BadProtocol(
-                    f"{call[0]} is not allowed while {note.graph.name!r} is being captured: the "
+                    f"{what} is not allowed while {note.graph.name!r} is being captured: the "
                     "runtime invalidates the capture"
                 )
 

@@ -52,7 +52,9 @@ class HostCalls(Checks):
         """The host does one of several things; every one is explored. Returns the option."""
         if not options:
             raise BadProtocol("choose() needs at least one option")
-        return options[self._call(("choose", len(options)))]
+        plain = (str, int, bool, type(None))
+        names = tuple(o if isinstance(o, plain) else f"#{i}" for i, o in enumerate(options))
+        return options[self._call(("choose", len(options), names))]
 
     @contextmanager
     def sync_allowed(self, why: str) -> Iterator[None]:

@@ -49,11 +49,17 @@ def declared(module: ModuleType, filename: str) -> dict[str, Protocol]:
     return found
 
 
-@cache
 def imported(path: Path) -> ModuleType:
-    """Execute a file as a module of its own; its folder can be imported from, as for a script."""
+    """A file's module; the same file is executed once in a process, until it changes."""
     if not path.is_file():
         raise BadInput(f"{path}: no such file")
+    changed = path.stat().st_mtime_ns
+    return executed(path, path.resolve(), changed)
+
+
+@cache
+def executed(path: Path, _resolved: Path, _changed: int) -> ModuleType:
+    """Execute a file as a module of its own; its folder can be imported from, as for a script."""
     name = f"streamorder_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

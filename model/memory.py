@@ -183,6 +183,8 @@ class Buffer(Handle):
         if self.kind == PAGEABLE:
             raise kernel_on_pageable(self)
         parts = tuple(parts)
+        if not parts:
+            raise BadProtocol(f"buffer {self.name!r}: expect() needs at least one part")
         version = self.gpu.check_version(version)
         made = Expectation(self.gpu, tuple((self[part], version) for part in parts), version)
         self._expected[parts] = made

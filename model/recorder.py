@@ -42,13 +42,14 @@ class Moment:
     - `index` is its place in issue order, `lane` and `tick` its place on its lane;
     - `clock` maps other lanes to the last tick that happened before it;
     - `node` is the call, `phase` which phase of it, `number` which operation of the phase (None:
-      the host itself), `result` the call's result, `label` a graph node's captured call;
+      the host itself), `result` the call's result, `label` a graph node's captured call, `aside` a
+      remark;
     - `reads` are (region, expected), `writes` (region, version), `staged` regions read to stage.
     """
 
     __slots__ = (
-        "clock", "index", "label", "lane", "node", "number", "phase", "reads", "result", "staged",
-        "stream", "tick", "writes",
+        "aside", "clock", "index", "label", "lane", "node", "number", "phase", "reads", "result",
+        "staged", "stream", "tick", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +63,7 @@ class Moment:
         self.clock = clock
         self.result: object = None
         self.label: str | None = None
+        self.aside: str | None = None
         self.number: int | None = None
         self.stream: Stream | None = None
         self.reads: Reads = ()
@@ -193,12 +195,25 @@ class Recording(Schedule):
         node, rest = self.points[thread]
         assert node.call is not None
         self.cells.take()
+        idle = rest is None and self.waits_for_nothing(node)
         super().take(thread, result)
+        if idle:
+            self.host_moments[-1].aside = " (never recorded: no wait)"
         index, footprint = len(self.steps) - 1, self.cells.take()
         if rest is None:
             footprint |= own_footprint(node.call)
         step = HostStep(index, thread, None if rest else node.call, footprint)
         self.before[self.host_moments[index]] = self.order.add(step)
+
+    def waits_for_nothing(self, node: Node) -> bool:
+        """Whether a call waits for an event that nothing has recorded (R3.4)."""
+        assert node.call is not None
+        at = {"wait": 2, "synchronize_event": 1, "poll": 1}.get(node.call[0])
+        if at is None:
+            return False
+        event = node.call[at]
+        self.front.grow()
+        return self.front.cells[event.slot] == self.sink.empty and event not in self.front.notes
 
     def closed(self, needed: dict[int, int]) -> dict[int, int]:
         """A down-set with the calls that its calls depend on: an event's last record before it is

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .checks import Checks
 from .errors import BadProtocol
 from .memory import Expectation, Idempotent, Region
-from .objects import Agent, Cell, Event, Graph, Handle, Stream
+from .objects import Agent, Cell, Event, Graph, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -196,7 +196,7 @@ class StreamCalls(Checks):
 
     def concurrent(self, first: object, second: object) -> None:
         """State a property: these two operations are *not* ordered, their overlap was not lost."""
-        if any(op is None or isinstance(op, (Handle, Region)) for op in (first, second)):
+        if not all(type(op) is tuple or hasattr(op, "children") for op in (first, second)):
             raise BadProtocol(
                 "concurrent() takes two operations, as launch, memcpy_async and memset_async "
                 "return them"

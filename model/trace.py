@@ -95,9 +95,13 @@ METHODS = {
 }
 
 
-def described(call: Call) -> str:
-    """A call in the words of the API."""
+def described(call: Call, result: object = None) -> str:
+    """A call in the words of the API, with the result of a choice or a query if it is known."""
     verb = call[0]
+    if verb == "choose" and result is not None:
+        return f"choose → {call[2][result]!r}"
+    if verb == "query" and result is not None:
+        return f"{call[1]}.query() → {result}"
     if verb in METHODS:
         handles = [part for part in call[1:] if isinstance(part, Handle)]
         return METHODS[verb].format(*handles)

@@ -74,7 +74,10 @@ def unrepeatable(body: Callable[[Gpu], None], steps: int) -> BadProtocol:
         host.verify()
     except BadProtocol as error:
         return error
-    return BadProtocol("host code is not deterministic: its second trace issues different calls")
+    return BadProtocol(
+        "host code is not deterministic: its second trace issues different calls; something "
+        "outlives the first, such as a module's global or a cache"
+    )
 
 
 def decide_tree(

@@ -16,7 +16,9 @@ LIBRARY = os.path.join(PACKAGE, "model", "protocols")
 def is_internal(filename: str) -> bool:
     """Whether a file is Streamorder's own, less the library, or the standard library's."""
     path = os.path.abspath(filename)
-    if filename.startswith("<") or (path.startswith(STANDARD) and "site-packages" not in path):
+    if filename.startswith("<frozen") or (
+        path.startswith(STANDARD) and "site-packages" not in path
+    ):
         return True
     inside = path.startswith(os.path.join(PACKAGE, "model") + os.sep)
     return inside and not path.startswith(LIBRARY + os.sep)

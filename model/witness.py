@@ -37,19 +37,19 @@ def witness(recording: Recording, contract: Contract, edge: Edge) -> MissingEdge
     """The counterexample of a missing edge, replayed in the machine before it is returned."""
     first, second, region, _size = edge.pair
     before = linear(recording.moments, recording.closed(down_set(first, second)))
-    order, sight = worst_order(recording, before, first, second)
+    bad = worst_order(recording, before, first, second)
     schedule = replay(recording.host, contract, before, (first, second))
-    shown = tuple(events(recording, before, order))
-    kind = "race" if sight is None else "wrong version"
+    shown = tuple(events(recording, before, bad.order))
+    ends = (second, first) if bad.turned else (first, second)
     return MissingEdge(
-        kind=kind,
-        first=site(first),
-        second=site(second),
+        kind="race" if bad.sight is None else "wrong version",
+        first=site(ends[0]),
+        second=site(ends[1]),
         region=repr(region),
         regions=tuple(map(repr, edge.regions)),
         ordered=False,
-        sentence=sentence(recording, first, second, region),
-        consequence=consequence(sight),
+        sentence=sentence(recording, *ends, region),
+        consequence=consequence(bad.sight),
         counterexample=shown,
         schedule=schedule,
     )
@@ -102,18 +102,29 @@ def linear(moments: list[Moment], needed: dict[int, int]) -> list[Moment]:
     return [moment for moment in moments if moment.tick <= needed.get(moment.lane, 0)]
 
 
-def worst_order(
-    recording: Recording, before: list[Moment], first: Moment, second: Moment
-) -> tuple[list[Moment], Sight | None]:
+class Bad(NamedTuple):
+    """The two accesses in the order that shows most, and the read that finds a wrong version.
+
+    `turned` says that the order in which they were issued is the wrong one: the edge that is
+    missing leads from the later issued access to the earlier.
+    """
+
+    order: list[Moment]
+    sight: Sight | None
+    turned: bool
+
+
+def worst_order(recording: Recording, before: list[Moment], first: Moment, second: Moment) -> Bad:
     """The order of the two accesses in which some read finds a wrong version, and that read."""
     done = {m.index for m in before} | {first.index, second.index}
     after = [m for m in recording.moments[: second.index + SUFFIX] if m.index not in done]
     usual = {(m.index, region.slot) for m, region, *_rest in recording.clocks.wrongs}
-    for order in ([second, first], [first, second]):
+    marked = {first.index, second.index}
+    for order, turned in (([second, first], False), ([first, second], True)):
         for seen in simulate([*before, *order, *after]):
-            if (seen[0].index, seen[1].slot) not in usual:
-                return order, Sight(*seen)
-    return [second, first], None
+            if seen[0].index in marked or (seen[0].index, seen[1].slot) not in usual:
+                return Bad(order, Sight(*seen), turned and seen[0].index in marked)
+    return Bad([second, first], None, turned=False)
 
 
 def events(recording: Recording, before: list[Moment], last: list[Moment]) -> list[Event]:
@@ -150,7 +161,7 @@ def event(
     assert moment.node.call is not None
     gpu = recording.host.gpu
     lane = gpu.threads[-1 - moment.lane].name if moment.on_host else str(moment.stream)
-    label = described(moment.node.call)
+    label = described(moment.node.call, moment.result) + (moment.aside or "")
     if moment.label:
         label = f"{moment.label} in {moment.node.call[1]}"
     if moment.on_host and moment.phase:
