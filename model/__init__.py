@@ -3,12 +3,15 @@
 Data flows one way:
 
 - *protocol*: `protocol` (declaring one), `catalogue` and `protocols` (the library), `load` (files);
-- *API*: `gpu` (the calls), `objects` (streams, events, buffers), `host` (tracing the protocol's
-  Python into a tree of calls), `shared_state`, `where`;
-- *front end*: `frontend`, `streams`, `copies` (every rule of the API), `contract` (what a runtime
-  promises), `sync` (locks and queues);
-- *engines*: `order` = `direct` and `tree` over `clocks`, `schedule`, `search`; `machine` over
-  `effects`, walked by `explore` and asked by `decide_states`; both give a `decision`;
-- *verdict*: `check`, `verdict`, `reuse`, `audit`;
+- *API*: `gpu` (all of it) from `calls`, `host_calls`, `memory_calls`, `stream_calls`, `checks`;
+  `objects` (streams, events), `memory` (buffers and what a read expects); `host` (tracing the
+  protocol's Python into a tree of calls), `shared_state`, `again`, `where`;
+- *front end*: `frontend` from `streams`, `copies`, `allocation`, `signals`, `graphs` (every rule of
+  the API); `contract` (what a runtime promises), `sync` (locks and queues);
+- *engines*: `order` = `direct` and `tree` over `clocks`, `schedule`, `search`, `host_order`,
+  `news`, `values`; `machine` over `effects`, walked by `explore` and asked by `decide_states`;
+  `refined` (outcomes of litmus tests); all give a `decision`;
+- *every number of steps*: `prove` = `proof` over `boundary`, `host_state`, `step`;
+- *verdict*: `check`, `engines`, `verdict`, `reuse`, `audit`, `errors`;
 - *counterexample*: `recorder`, `edges`, `witness`, `reasons`, `replay`, `trace`.
 """

@@ -113,6 +113,12 @@ def listen(host: Host, contract: Contract) -> Tally:
     return tally
 
 
+def by_line(item: tuple[tuple[Any, ...], Any]) -> tuple[Any, ...]:
+    """The order of source lines: by file, line and reason."""
+    where, allowed = item[0]
+    return ("", 0, "") if where is None else (where.filename, where.line, allowed or "")
+
+
 class Tally:
     """Waits of one schedule after another; of each line, the most in one step."""
 
@@ -140,5 +146,5 @@ class Tally:
             steps[step] = steps.get(step, 0) + count
         return [
             Wait(where, call, max(steps.values()), any(s is not None for s in steps), allowed)
-            for (where, allowed), (call, steps) in sorted(lines.items(), key=repr)
+            for (where, allowed), (call, steps) in sorted(lines.items(), key=by_line)
         ]

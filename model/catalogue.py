@@ -26,6 +26,11 @@ def catalogue() -> dict[str, Protocol]:
     return found
 
 
+def names_a_file(target: str) -> bool:
+    """Whether a command-line argument means a user's file (see `load`), not an entry."""
+    return target.partition(":")[0].endswith(".py")
+
+
 def find(patterns: Iterable[str]) -> list[Protocol]:
     """The protocols whose names match one of these shell patterns, in the catalogue's order.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .contract import Contract, contract_named
 from .decision import Decision
+from .engines import ENGINES
 from .errors import BadInput, NotModelled
 from .order import decide
 from .protocol import Protocol, protocol
@@ -18,12 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .gpu import Gpu
+    from .proof import Proof
     from .verdict import MissingEdge
 
-ENGINES = ("order", "machine")
 FIRST_SIZE, LARGEST_SIZE = 4, 64
 """Without a number of steps, a check doubles it from the first size while that reaches slots or
 events that were not used twice before, up to the largest."""
+
+
+PROOF_SECONDS = 10.0
+"""How long a check tries to prove what holds before it is content with a bounded verdict."""
 
 
 class Limits(NamedTuple):
@@ -51,6 +56,7 @@ def check(
     steps: int | None = None,
     engine: str = "order",
     limits: Limits | None = None,
+    prove: bool = False,
     **parameters: Any,
 ) -> Verdict:
     """Decide a protocol under a contract.
@@ -61,6 +67,8 @@ def check(
         steps: how often the step loop runs; by default enough to use each slot twice.
         engine: `order` (happens-before) or `machine` (explicit states).
         limits: what may be spent; past them the verdict is UNDETERMINED.
+        prove: without `steps`, try to make a HOLDS a PROVED: for every number of steps. The command
+            always tries.
         parameters: the protocol's own, such as `slots=3`.
 
     Raises:
@@ -85,10 +93,12 @@ def check(
     except NotModelled as error:
         size, decisions = steps or FIRST_SIZE, [(promised, not_modelled(error))]
     verdict = concluded(question, promised, size, decisions)
+    if prove and steps is None and engine == "order" and verdict.outcome is Outcome.HOLDS:
+        verdict = for_every_size(question, promised, verdict)
     if not verdict.as_expected and question.parameters != target.parameters:
         # What the catalogue states it states for the defaults.
         verdict = verdict._replace(expected=None)
-    if steps is not None and verdict.expected == "REFUTED" and verdict.outcome is Outcome.HOLDS:
+    if steps is not None and verdict.outcome is Outcome.HOLDS and not verdict.as_expected:
         verdict = below_size(question, promised, verdict)
     return verdict._replace(seconds=time.perf_counter() - started)
 
@@ -112,6 +122,40 @@ def decided(
         if stuck:
             break
     return size, decisions
+
+
+def for_every_size(question: Question, contract: Contract, verdict: Verdict) -> Verdict:
+    """A bounded HOLDS made better: proved for every number of steps, or refuted by a larger one."""
+    from .proof import Refuted
+    from .prove import prove_readings
+
+    seconds = min(PROOF_SECONDS, question.limits.seconds)
+    found = prove_readings(question.body, contract, question.parameters, seconds)
+    if isinstance(found, Refuted):
+        size = max(1, found.steps)
+        refuted = concluded(question, contract, size, by_reading(question, contract, size))
+        if refuted.outcome is not Outcome.HOLDS:
+            return refuted
+        found = f"a hazard within {size} steps shows in the proof's search only"
+    if isinstance(found, str):
+        return verdict._replace(unproved=found)
+    return verdict._replace(
+        outcome=Outcome.PROVED,
+        steps=None,
+        certificates=tuple(found),
+        bounds=proved_bounds(found),
+        warnings=(),
+        waits=found[0].waits,
+    )
+
+
+def proved_bounds(proofs: list[Proof]) -> tuple[str, ...]:
+    """What a proof covers."""
+    states = max(len(proof.states) for proof in proofs)
+    if not states:
+        return ("no step loop", "streams of unbounded depth")
+    every = f"every number of steps ({states} state{'s' * (states != 1)})"
+    return (every, "streams of unbounded depth")
 
 
 def by_reading(
@@ -170,7 +214,7 @@ def concluded(
         states=sum(d.states for _c, d in decisions),
         executions=sum(d.executions for _c, d in decisions),
         seconds=0.0,
-        waits=first.waits,
+        waits=first.waits if outcome is Outcome.HOLDS and question.engine == "order" else None,
         missing_edges=edges,
         bounds=tuple(bounds(steps, first)),
         warnings=tuple(warnings(outcome, first) + stalls(question, outcome, steps, decisions[0])),
@@ -270,9 +314,11 @@ def not_modelled(error: NotModelled) -> Decision:
 
 
 def below_size(question: Question, contract: Contract, verdict: Verdict) -> Verdict:
-    """A HOLDS where a refutation is expected: say whether it only needs more steps."""
-    _size, decisions = decided(question, contract, None)
-    if outcome_of(contract, decisions)[0] is not Outcome.REFUTED:
+    """A HOLDS where something else is expected: say whether it only needs more steps."""
+    if verdict.expected is None:
         return verdict
-    note = f"below the size where it shows: refuted with {_size} steps"
+    size, decisions = decided(question._replace(engine="order"), contract, None)
+    if outcome_of(contract, decisions)[0].value != verdict.expected:
+        return verdict
+    note = f"below the size where it shows: {verdict.expected.lower()} with {size} steps"
     return verdict._replace(below_size=True, warnings=(*verdict.warnings, note))

@@ -18,6 +18,7 @@ from .memory import (
     kernel_on_pageable,
 )
 from .objects import Handle, HostThread, Stream
+from .step import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,6 +47,7 @@ class Checks:
         self.early_used = False
         self.cells_used = False
         self.threads_used = False
+        self.loop: Any = None
         self._made: dict[tuple[Any, ...], Any] = {}
         self._copies: dict[tuple[Any, Any], Pairs] = {}
         self.streams: list[Stream] = []
@@ -207,6 +209,8 @@ class Checks:
             return value
         if isinstance(value, Idempotent):
             raise BadProtocol("idempotent() is for writes: a reader expects the version itself")
+        if isinstance(value, Step):
+            return value
         if isinstance(value, (Opaque, Handle, Region)):
             raise BadProtocol(f"a version is a number or a string, not {value!r}")
         try:
@@ -247,16 +251,15 @@ class Checks:
             yield from ((region, checked) for region in regions)
 
     def _pairs(self, dst: Buffer | Region, src: Buffer | Region) -> Pairs:
-        for end in (dst, src):
-            if not isinstance(end, (Buffer, Region)):
-                raise self._foreign(end, "buffer or a part of one")
         # The same copies come back step after step: each is checked once.
-        known = self._copies.get((dst, src))
-        if known is None:
-            targets, sources = self._regions(dst), self._regions(src)
-            known = Pairs(zip(targets, self._alike(targets, sources), strict=True))
-            self._copies[dst, src] = known
-        return known
+        try:
+            return self._copies[dst, src]
+        except (KeyError, TypeError):
+            pass
+        targets, sources = self._one_target(dst), self._one_target(src)
+        pairs = Pairs(zip(targets, self._alike(targets, sources), strict=True))
+        self._copies[dst, src] = pairs
+        return pairs
 
     def _alike(
         self, targets: tuple[Region, ...], sources: tuple[Region, ...]

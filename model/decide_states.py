@@ -46,7 +46,7 @@ def decide_states(
     found.states, found.ops = walk.states, len(walk.machine.ops)
     found.consulted = walk.machine.effects.front.consulted
     found.threads, found.once = len(host.gpu.threads), reuse_in(host).once()
-    found.branches = found.threads > 1 or any(len(node.children) > 1 for node in host.nodes())
+    found.branches = host.branches()
     found.bounded_queries = any(n >= FALSES for node in host.nodes() for n in node.falses.values())
     if walk.holds and any(
         node.call is not None and node.call[0] == "concurrent" for node in host.nodes()

@@ -64,6 +64,12 @@ def in_one_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(":")
 
 
+class Unprovable(BaseException):
+    """A proof for every number of steps is not possible: why. A bounded check may still be. Not an
+    `Exception`, so that no protocol swallows it.
+    """
+
+
 class Again(BaseException):
     """Something was learned of the program that the search had to know from its start: start
     again. What was learned stays with the `Gpu`, so this happens once. No protocol sees it.

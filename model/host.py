@@ -182,6 +182,10 @@ class Host:
         """The last traced node of every path of every thread."""
         return (node for node in self.nodes() if not node.children)
 
+    def branches(self) -> bool:
+        """Whether there is more than one way through: several threads, or choices."""
+        return len(self.gpu.threads) > 1 or any(len(node.children) > 1 for node in self.nodes())
+
     def verify(self) -> None:
         """Trace every path a second time; raises `BadProtocol` where the calls differ."""
         for leaf in list(self.leaves()):

@@ -11,7 +11,7 @@ from .memory import Buffer, Idempotent, Opaque, Region
 from .objects import Cell, Handle, HostThread, Lock, Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class HostCalls(Checks):
@@ -41,8 +41,15 @@ class HostCalls(Checks):
 
     # --- the host's control ---
 
-    def steps(self) -> Iterator[int]:
-        """The step loop: 0, 1, ...; how many steps is the checker's choice, not the protocol's."""
+    def steps(self) -> Iterable[int]:
+        """The step loop: 0, 1, ...; how many steps is the checker's choice, not the protocol's.
+
+        In a proof for every number of steps the step is opaque (see `step`).
+        """
+        return self._counted_steps() if self.loop is None else self.loop
+
+    def _counted_steps(self) -> Iterator[int]:
+        """A bounded number of steps."""
         for step in range(self.step_count):
             self.reading.mark("step", step)
             yield step

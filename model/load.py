@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-def names_a_file(target: str) -> bool:
-    """Whether a command-line argument means a file rather than a catalogue entry."""
-    return target.partition(":")[0].endswith(".py")
-
-
 def load(target: str) -> list[Protocol]:
     """The protocols that `FILE.py` declares, or the one function that `FILE.py:function` names.
 

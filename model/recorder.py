@@ -17,12 +17,12 @@ from .schedule import Schedule
 from .values import Patient
 
 if TYPE_CHECKING:
-    from .calls import Reads
+    from .calls import Call, Reads
     from .clocks import Clock, Frontier
     from .contract import Contract
     from .gpu import Gpu
     from .host import Host, Node
-    from .objects import Stream
+    from .objects import Event, Stream
 
 
 class Staged:
@@ -189,6 +189,7 @@ class Recording(Schedule):
         self.order = HostOrder()
         self.host_moments: list[Moment] = []
         self.before: dict[Moment, dict[int, int]] = {}
+        self.recorded: set[Event] = set()
 
     def take(self, thread: int, result: object) -> None:
         """Carry out one step, and note which calls it depends on."""
@@ -196,6 +197,7 @@ class Recording(Schedule):
         assert node.call is not None
         self.cells.take()
         idle = rest is None and self.waits_for_nothing(node)
+        self.recorded |= self.records(node.call)
         super().take(thread, result)
         if idle:
             self.host_moments[-1].aside = " (never recorded: no wait)"
@@ -205,15 +207,20 @@ class Recording(Schedule):
         step = HostStep(index, thread, None if rest else node.call, footprint)
         self.before[self.host_moments[index]] = self.order.add(step)
 
+    def records(self, call: Call) -> set[Event]:
+        """The events that a call records, by itself or by nodes of a graph (R3.9)."""
+        if call[0] == "record":
+            return {call[1]}
+        nodes = self.front.notes[call[1]] if call[0] == "graph_launch" else ()
+        return {node.event for node in nodes if node.event is not None and node.records}
+
     def waits_for_nothing(self, node: Node) -> bool:
         """Whether a call waits for an event that nothing has recorded (R3.4)."""
         assert node.call is not None
         at = {"wait": 2, "synchronize_event": 1, "poll": 1}.get(node.call[0])
         if at is None:
             return False
-        event = node.call[at]
-        self.front.grow()
-        return self.front.cells[event.slot] == self.sink.empty and event not in self.front.notes
+        return node.call[at] not in self.recorded and node.call[at] not in self.front.notes
 
     def closed(self, needed: dict[int, int]) -> dict[int, int]:
         """A down-set with the calls that its calls depend on: an event's last record before it is

@@ -91,10 +91,10 @@ def decide_tree(
     """Search the host schedules of a program with choices or several host threads."""
     found = Decision()
     host = found.host = Host(body, steps)
-    found.branches = True
     from_the_start(lambda: search(found, host, contract, uncertain, max_executions, deadline))
     host.verify()
     found.threads = len(host.gpu.threads)
+    found.branches = host.branches()
     found.once = reuse_in(host).once()
     found.bounded_queries = any(n >= FALSES for node in host.nodes() for n in node.falses.values())
     found.spins = host.gpu.cells_used

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from .proof import Proof
     from .trace import Event
     from .where import Where
 
@@ -101,10 +102,12 @@ class Verdict(NamedTuple):
 
     `ops` counts the device operations of the longest schedule, `executions` the host schedules
     (engine `order`), `states` the states visited (engine `machine`); `seconds` is wall time.
-    `waits` counts the host's waits for the device in the last step. `below_size` is true for a
+    `waits` counts the host's waits for the device in the last step (engine `order` and nothing
+    refuted, else None). `below_size` is true for a
     HOLDS where a refutation is expected that needs more steps than were asked for.
     `bounds` says what was covered, `warnings` what a reader must know beside the verdict, `reason`
-    why an UNDETERMINED is one.
+    why an UNDETERMINED is one, `unproved` why a HOLDS is no PROVED. `steps` is None for a PROVED:
+    its `certificates`, one for each reading of the contract, hold for every number.
     """
 
     name: str
@@ -112,18 +115,20 @@ class Verdict(NamedTuple):
     outcome: Outcome
     expected: str | None
     engine: str
-    steps: int
+    steps: int | None
     parameters: dict[str, Any]
     ops: int
     states: int
     executions: int
     seconds: float
-    waits: int = 0
+    waits: int | None = None
     missing_edges: tuple[MissingEdge, ...] = ()
     bounds: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     reason: str | None = None
     below_size: bool = False
+    unproved: str | None = None
+    certificates: tuple[Proof, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -164,6 +169,8 @@ class Verdict(NamedTuple):
             "bounds": list(self.bounds),
             "warnings": list(self.warnings),
             "reason": self.reason,
+            "unproved": self.unproved,
+            "certificates": [proof.as_data() for proof in self.certificates],
         }
         if self.outcome is Outcome.REFUTED:
             data["missing_edges"] = [edge.as_data() for edge in self.missing_edges]

@@ -37,9 +37,10 @@ def table(verdicts: Sequence[Verdict], paint: Paint = PLAIN) -> str:
 def row(verdict: Verdict, width: int, paint: Paint) -> str:
     """One verdict as a line of the table."""
     word = coloured(verdict.outcome, paint, f"{verdict.verdict:12}")
+    waits = "-" if verdict.waits is None else verdict.waits
     line = (
-        f"{verdict.name.ljust(width)}  {verdict.contract:8}  {word}  {verdict.steps:5d}  "
-        f"{verdict.ops:6d}  {verdict.waits:5d}  {verdict.seconds * 1000:7.1f}"
+        f"{verdict.name.ljust(width)}  {verdict.contract:8}  {word}  {verdict.steps or 'all':>5}  "
+        f"{verdict.ops:6d}  {waits:>5}  {verdict.seconds * 1000:7.1f}"
     )
     if verdict.as_expected is False:
         line += paint.red(f"  expected {verdict.expected}")
@@ -66,6 +67,8 @@ def one(verdict: Verdict, paint: Paint = PLAIN, *, pictures: int = 1) -> str:
     lines += [paint.yellow(f"  note: {warning}") for warning in verdict.warnings]
     if verdict.reason:
         lines.append(paint.yellow(f"  {verdict.reason}"))
+    if verdict.unproved:
+        lines.append(paint.dim(f"  not for every number of steps: {verdict.unproved}"))
     for number, edge in enumerate(verdict.missing_edges, 1):
         lines += described_edge(number, edge, paint, picture=number <= pictures)
     hidden = len(verdict.missing_edges) - pictures
@@ -80,7 +83,7 @@ def headline(verdict: Verdict, paint: Paint) -> str:
     covers = ", ".join(verdict.bounds)
     parameters = " ".join(f"--{name} {value}" for name, value in verdict.parameters.items())
     given = f" {parameters}" if parameters else ""
-    count = f"{verdict.ops} operations"
+    count = f"{verdict.ops} operation{'s' * (verdict.ops != 1)}"
     if verdict.states:
         count += f", {verdict.states} states"
     odd = paint.red(f" [expected {verdict.expected}]") if verdict.as_expected is False else ""

@@ -1,0 +1,285 @@
+"""Everything that a protocol's own Python can reach at a step boundary, in a normal form.
+
+What the loop does next depends on its locals, on what its functions' closures, defaults and
+globals hold, and on what these hold in turn. Numbers, strings and containers are walked, so are API
+objects and instances of the protocol's own classes; steps count relative to the current one. What
+cannot be seen through (a generator, a clock, somebody's C object) makes a proof impossible.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import sys
+from collections import deque
+from enum import Enum
+from functools import cache, partial
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import TYPE_CHECKING, Any
+
+from .errors import Unprovable
+from .gpu import Gpu
+from .memory import Expectation, Idempotent, Opaque, Pairs, Region, Special
+from .objects import Handle
+from .protocol import Protocol
+from .step import Step
+from .where import is_internal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import FrameType
+
+SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range, Special)
+PURE_MODULES = frozenset(
+    {"math", "typing", "collections", "contextlib", "__future__", "operator", "enum", "abc"}
+)
+PURE_BUILTINS = frozenset(
+    [
+        "abs",
+        "all",
+        "any",
+        "bool",
+        "bytes",
+        "chr",
+        "dict",
+        "divmod",
+        "enumerate",
+        "filter",
+        "float",
+        "frozenset",
+        "int",
+        "isinstance",
+        "issubclass",
+        "len",
+        "list",
+        "map",
+        "max",
+        "min",
+        "ord",
+        "pow",
+        "print",
+        "range",
+        "repr",
+        "reversed",
+        "round",
+        "set",
+        "slice",
+        "sorted",
+        "str",
+        "sum",
+        "super",
+        "tuple",
+        "type",
+        "zip",
+        "property",
+        "staticmethod",
+        "classmethod",
+        "object",
+    ]
+)
+
+
+class HostState:
+    """Walks what is reachable and numbers objects in the order in which it meets them.
+
+    `made` says whether an object was made inside the step loop (it is then known by its place in
+    the walk, not by itself); `found` lists the API objects met.
+    """
+
+    def __init__(self, now: int, is_temporary: Callable[[Handle], bool]) -> None:
+        self.now = now
+        self.is_temporary = is_temporary
+        self.numbers: dict[int, int] = {}
+        self.kept: list[object] = []
+        self.temporaries: dict[Handle, int] = {}
+        self.walks: tuple[tuple[Any, Callable[[Any], tuple[Any, ...]]], ...] = (
+            (FunctionType, self.function),
+            (MethodType, self.method),
+            (ModuleType, self.module),
+            ((BuiltinFunctionType, WrapperDescriptorType), self.builtin),
+            (type, self.cls),
+            ((staticmethod, classmethod), self.wrapper),
+            (property, self.attribute),
+        )
+
+    def of_frames(self, frames: Iterable[FrameType]) -> tuple[Any, ...]:
+        """The normal form of everything that these frames and their code can reach."""
+        return tuple(
+            (self.code(frame.f_code, frame.f_globals), self.mapping(frame.f_locals))
+            for frame in frames
+        )
+
+    def of(self, thing: Any) -> Any:
+        """The normal form of a thing."""
+        if isinstance(thing, SCALARS):
+            return type(thing).__name__, thing if isinstance(thing, (int, str, bytes)) else repr(
+                thing
+            )
+        if isinstance(thing, Step):
+            return "step", self.now - thing.number
+        if isinstance(thing, Handle):
+            return self.handle(thing)
+        if isinstance(thing, Region):
+            return "region", self.handle(thing.buffer), thing.index
+        if isinstance(thing, (Gpu, Protocol, CodeType)) or thing is None:
+            return type(thing).__name__
+        if id(thing) in self.numbers:
+            return "again", self.numbers[id(thing)]
+        self.numbers[id(thing)] = len(self.numbers)
+        self.kept.append(thing)
+        return self.composite(thing)
+
+    def handle(self, thing: Handle) -> tuple[Any, ...]:
+        """An API object: by its serial number, or by its place where a step made it."""
+        if not self.is_temporary(thing):
+            return type(thing).__name__, thing.serial
+        number = self.temporaries.setdefault(thing, len(self.temporaries))
+        return type(thing).__name__, "temporary", number
+
+    def composite(self, thing: Any) -> tuple[Any, ...]:
+        """Containers, functions, classes and instances."""
+        name = type(thing).__name__
+        if isinstance(thing, (list, tuple, deque)):
+            return name, tuple(self.of(part) for part in thing)
+        if isinstance(thing, dict):
+            return name, self.mapping(thing)
+        if isinstance(thing, (set, frozenset)):
+            return name, tuple(sorted((self.of(part) for part in thing), key=repr))
+        if isinstance(thing, (Expectation, Idempotent, Pairs, Opaque)):
+            return name, self.fields(thing)
+        if isinstance(thing, partial):
+            return name, self.of(thing.func), self.of(thing.args), self.of(thing.keywords)
+        return self.callable_or_instance(thing, name)
+
+    def callable_or_instance(self, thing: Any, name: str) -> tuple[Any, ...]:
+        """Functions and methods by what they reach; classes and instances of the protocol's own."""
+        for kind, walk in self.walks:
+            if isinstance(thing, kind):
+                return walk(thing)
+        if isinstance(thing, Enum):
+            return name, thing.name
+        if type(thing).__module__ in PURE_MODULES:
+            return name, repr(thing)
+        if is_foreign(type(thing)):
+            raise Unprovable(
+                f"the loop can reach a {name}, whose state cannot be seen: a proof knows numbers, "
+                "strings, containers, API objects and the protocol's own classes"
+            )
+        return name, self.of(type(thing)), self.fields(thing)
+
+    def method(self, thing: Any) -> tuple[Any, ...]:
+        """A bound method."""
+        return "method", self.of(thing.__self__), self.of(thing.__func__)
+
+    def wrapper(self, thing: Any) -> tuple[Any, ...]:
+        """A static or class method."""
+        return "wrapper", self.of(thing.__func__)
+
+    def attribute(self, thing: Any) -> tuple[Any, ...]:
+        """A property."""
+        return "property", self.of(thing.fget), self.of(thing.fset)
+
+    def fields(self, thing: Any) -> tuple[Any, ...]:
+        """An instance's attributes."""
+        slots = [n for cls in type(thing).__mro__ for n in getattr(cls, "__slots__", ())]
+        known = {n: getattr(thing, n) for n in slots if hasattr(thing, n)}
+        return self.mapping({**known, **getattr(thing, "__dict__", {})})
+
+    def mapping(self, thing: Any) -> tuple[Any, ...]:
+        """A mapping, in its own order, which iteration can see."""
+        return tuple((self.of(key), self.of(value)) for key, value in thing.items())
+
+    def function(self, thing: FunctionType) -> tuple[Any, ...]:
+        """A function: its closure, defaults and attributes, and what its code names."""
+        if is_internal(thing.__code__.co_filename):
+            return "function", thing.__qualname__
+        cells = tuple(content(self, cell) for cell in thing.__closure__ or ())
+        defaults = self.of(thing.__defaults__), self.of(thing.__kwdefaults__)
+        named = self.code(thing.__code__, thing.__globals__)
+        return "function", thing.__qualname__, cells, defaults, self.mapping(thing.__dict__), named
+
+    def code(self, code: CodeType, names: dict[str, Any]) -> tuple[Any, ...]:
+        """The globals that a piece of code, or code within it, can name."""
+        found = []
+        for name in global_names(code):
+            if name in names:
+                found.append((name, self.of(names[name])))
+            elif hasattr(builtins, name):
+                found.append((name, self.builtin(getattr(builtins, name))))
+        return tuple(found)
+
+    def module(self, thing: ModuleType) -> tuple[Any, ...]:
+        """A module without state, by name."""
+        if thing.__name__.partition(".")[0] in PURE_MODULES | {"streamorder"}:
+            return "module", thing.__name__
+        raise Unprovable(f"the loop can reach the module {thing.__name__!r}, which may hold state")
+
+    def builtin(self, thing: Any) -> tuple[Any, ...]:
+        """A builtin that only computes."""
+        name = getattr(thing, "__name__", repr(thing))
+        known = name in PURE_BUILTINS or (
+            isinstance(thing, type) and issubclass(thing, BaseException)
+        )
+        if known or getattr(thing, "__module__", "") in PURE_MODULES:
+            return "builtin", name
+        raise Unprovable(f"the loop can reach {name}(), whose result a proof cannot foresee")
+
+    def cls(self, thing: type) -> tuple[Any, ...]:
+        """A class of the protocol's own: its attributes; any other by name."""
+        if is_foreign(thing):
+            if thing.__module__ == "builtins":
+                return self.builtin(thing)
+            if thing.__module__.partition(".")[0] in PURE_MODULES | {"streamorder"}:
+                return "class", thing.__qualname__
+            raise Unprovable(
+                f"the loop can reach the class {thing.__qualname__!r} of {thing.__module__}"
+            )
+        skip = {"__dict__", "__weakref__", "__doc__", "__module__", "__slots__", "__annotations__"}
+        own = {n: v for n, v in vars(thing).items() if n not in skip and not is_slot(v)}
+        return (
+            "class",
+            thing.__qualname__,
+            tuple(self.of(base) for base in thing.__bases__),
+            self.mapping(own),
+        )
+
+
+def is_slot(thing: object) -> bool:
+    """Whether a class attribute only describes a slot."""
+    return type(thing).__name__ in {"member_descriptor", "getset_descriptor"}
+
+
+def is_foreign(cls: type) -> bool:
+    """Whether a class is not the protocol's own: builtin, of a library, or Streamorder's."""
+    module = sys.modules.get(cls.__module__)
+    filename = getattr(module, "__file__", None)
+    return filename is None or is_internal(filename) or "site-packages" in filename
+
+
+def content(walk: HostState, cell: Any) -> Any:
+    """What a closure cell holds."""
+    try:
+        return walk.of(cell.cell_contents)
+    except ValueError:
+        return "empty"
+
+
+@cache
+def global_names(code: CodeType) -> tuple[str, ...]:
+    """The global names that a piece of code, or code within it, loads, stores or deletes."""
+    names = {
+        instruction.argval
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"}
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names.update(global_names(constant))
+    return tuple(sorted(names))

@@ -1,0 +1,321 @@
+"""A proof for every number of steps: the order engine's states are closed under one more step.
+
+At each step boundary everything that the future can depend on is brought into a normal form,
+relative to the step: what the protocol's Python can reach, the frontiers of streams and events, the
+last accesses of every region, the host's clock. Clock components become ranks among the ticks that
+something still refers to, versions become ages, beyond the largest age that a read expects just
+*old*. When one more step, on every choice, leads from these states only to these states, and the
+code after the loop is right from each of them, the verdict does not depend on the number of steps.
+
+The states are found by running the protocol itself, again and again, along the shortest path to
+each. One host thread; choices are followed every way, queries too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .boundary import Boundary
+from .clocks import EMPTY, Clocks, Found
+from .direct import BRANCHING, Listener, Spent, refusals
+from .errors import NotModelled, Unprovable
+from .frontend import Frontend
+from .gpu import Gpu
+from .step import Scale, Step
+from .sync import FALSES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .calls import Call
+    from .clocks import Frontier
+    from .contract import Contract
+    from .objects import Handle
+
+MOST_STATES = 64
+"""How many states are looked for beyond four for each step that the program can tell apart."""
+
+UNFOLLOWED = BRANCHING - {"choose", "query"}
+NOT_FOLLOWED = "a proof follows no host threads, host variables, value waits and early launches"
+Path = tuple[tuple[Any, ...], ...]
+
+
+class Reached(BaseException):
+    """The run has come to the boundary that was asked for."""
+
+
+class Refuted(NamedTuple):
+    """Something is wrong within so many steps."""
+
+    steps: int
+
+
+class Proof(NamedTuple):
+    """A certificate: the states, each with the shortest path to it.
+
+    `states` holds a (path, digest of its normal form): a path is, for each step, the results of
+    the choices and queries in it; the code before the loop counts as a first entry. `scale` is what
+    the program asks of its steps; `consulted` the uncertain promises on which some call depended,
+    of which those in `kept` were taken as kept and the others as broken.
+    """
+
+    contract: str
+    kept: tuple[str, ...]
+    parameters: dict[str, Any]
+    scale: dict[str, int]
+    states: tuple[tuple[Path, str], ...]
+    consulted: tuple[str, ...]
+    ops: int
+    waits: int
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "contract": self.contract,
+            "kept": list(self.kept),
+            "parameters": self.parameters,
+            "scale": self.scale,
+            "states": [{"path": list(map(list, path)), "digest": d} for path, d in self.states],
+        }
+
+
+class Prover(Listener):
+    """The reading of one run: along a path, then to the next boundary or to the end.
+
+    - `results` are those of choices and queries so far, `given` those to repeat; past them the
+      first possible one is taken and the others are noted in `open`;
+    - `boundary` counts the boundaries passed.
+    """
+
+    def __init__(
+        self,
+        gpu: Gpu,
+        contract: Contract,
+        uncertain: tuple[str, ...],
+        scale: Scale,
+        deadline: float,
+    ) -> None:
+        super().__init__(gpu, deadline)
+        self.scale = scale
+        self.clocks = Clocks(gpu)
+        self.front: Frontend[Frontier] = Frontend(gpu, contract, self.clocks, uncertain)
+        self.given: list[Any] = []
+        self.results: list[Any] = []
+        self.open: list[list[Any]] = []
+        self.marks: list[int] = []
+        self.boundary = -1
+        self.now = 0
+        self.looped = False
+        self.temporary: set[Handle] = set()
+        self.falses: dict[Handle, int] = {}
+        self.waits = 0
+
+    # --- the reading ---
+
+    def call(self, call: Call) -> Any:
+        """Carry out one call."""
+        verb = call[0]
+        if verb in UNFOLLOWED or (verb == "launch" and call[5]):
+            self.stop(Unprovable(NOT_FOLLOWED))
+        self.left -= 1
+        if not self.left:
+            self.look()
+        self.note_lags(call)
+        try:
+            return self.carry_out(verb, call)
+        except (Found, NotModelled) as why:
+            self.stop(why)
+
+    def carry_out(self, verb: str, call: Call) -> Any:
+        """The rule of a call, its waits, its result."""
+        if verb == "choose":
+            return self.decide(tuple(range(call[1])))
+        if verb == "concurrent":
+            if self.clocks.ordered(call[1], call[2]):
+                raise Found
+            return None
+        awaits = self.front.call(call)
+        if verb == "query":
+            assert awaits is not None
+            return self.answer(call[1], awaits[0])
+        while awaits is not None:
+            frontier, rest = awaits
+            if frontier is not EMPTY:
+                self.waits += 1
+                self.clocks.await_(frontier)
+            awaits = rest(call) if rest is not None else None
+        return self.front.issued
+
+    def answer(self, target: Handle, frontier: Frontier) -> bool:
+        """A query's answer: false only while the work may not be done."""
+        if self.clocks.covered(frontier):
+            return True
+        if self.falses.get(target, 0) >= FALSES:
+            self.stop(Unprovable(f"{target!r} is queried over and over in one step"))
+        result = self.decide((True, False))
+        self.falses[target] = 0 if result else self.falses.get(target, 0) + 1
+        if result:
+            self.clocks.await_(frontier)
+        return result
+
+    def decide(self, options: tuple[Any, ...]) -> Any:
+        """The result given for this point, or the first one, the others being left open."""
+        at = len(self.results)
+        if at < len(self.given):
+            result, left = self.given[at], []
+        else:
+            result, left = options[0], list(options[1:])
+        self.results.append(result)
+        self.open.append(left)
+        return result
+
+    def note_lags(self, call: Call) -> None:
+        """How old a version some read expects."""
+        reads = {"launch": 3, "host_func": 3, "read": 1, "graph_launch": 3, "post": 3}.get(call[0])
+        if reads is not None:
+            for _region, expected in call[reads]:
+                if type(expected) is Step:
+                    self.scale.expected(self.now - expected.number)
+
+    def mark(self, what: str, value: Any) -> None:
+        """Note a new object; steps are counted by `Boundaries`."""
+        if what in {"made", "grown"}:
+            self.front.grow()
+            if self.looped and what == "made":
+                self.temporary.add(value)
+
+    @property
+    def ops(self) -> int:
+        """How many operations were issued."""
+        return sum(count for lane, count in self.clocks.ticks.items() if lane >= 0)
+
+
+class Program:
+    """A protocol under one reading of a contract, to be run to any boundary of its loop."""
+
+    def __init__(
+        self,
+        body: Callable[[Gpu], None],
+        contract: Contract,
+        uncertain: tuple[str, ...],
+        deadline: float,
+    ) -> None:
+        self.body = body
+        self.contract = contract
+        self.uncertain = uncertain
+        self.deadline = deadline
+        self.gpu = Gpu(0)
+        self.scale = Scale()
+        self.consulted: set[str] = set()
+        self.ops = 0
+        self.waits = 0
+
+    def run(self, given: list[Any], steps: int, *, to_the_end: bool) -> tuple[Prover, Any]:
+        """Run with these results for `steps` steps; to the boundary after them (its normal form),
+        or to the end of the protocol (None).
+        """
+        if time.monotonic() > self.deadline:
+            raise Spent
+        prover = Prover(self.gpu, self.contract, self.uncertain, self.scale, self.deadline)
+        prover.given = given
+        boundaries = Boundary(prover, steps, to_the_end, Reached)
+        self.gpu.loop = boundaries
+        self.gpu.attach(prover)
+        try:
+            with refusals():
+                self.body(self.gpu)
+            if prover.over is not None:
+                raise prover.over
+        except Reached:
+            pass
+        finally:
+            self.gpu.loop = None
+            self.consulted |= prover.front.consulted
+            self.ops = max(self.ops, prover.ops)
+        self.waits = prover.waits
+        return prover, boundaries.form
+
+
+def prove(
+    body: Callable[[Gpu], None],
+    contract: Contract,
+    uncertain: tuple[str, ...] = (),
+    *,
+    parameters: dict[str, Any] | None = None,
+    seconds: float = 10.0,
+) -> Proof | Refuted | str:
+    """A proof for every number of steps, a number of steps within which something is wrong, or why
+    neither could be had.
+    """
+    program = Program(body, contract, uncertain, time.monotonic() + seconds)
+    at = [0]
+    try:
+        while True:
+            program.scale.grown = False
+            states = closed_states(program, at)
+            if not program.scale.grown:
+                break
+    except Found:
+        return Refuted(at[0])
+    except Unprovable as why:
+        return str(why)
+    except NotModelled as why:
+        return str(why)
+    except Spent:
+        return "the time was over before the states were closed"
+    kept = tuple(field for field in uncertain if getattr(contract, field))
+    return Proof(
+        contract.name, kept, parameters or {}, program.scale.as_data(), tuple(states),
+        tuple(sorted(program.consulted)), program.ops, program.waits,
+    )  # fmt: skip
+
+
+def closed_states(program: Program, at: list[int]) -> list[tuple[Path, str]]:
+    """Every state, with the shortest path to it; `at` follows how many steps are being run.
+
+    Stops early when the scale has grown: states must be told apart anew.
+    """
+    known: dict[Any, Path] = {}
+    waiting: list[Path] = []
+    for path, form in after(program, (), 0):
+        if form is not None and form not in known:
+            known[form] = path
+            waiting.append(path)
+    while waiting:
+        path = waiting.pop(0)
+        steps = len(path) - 1
+        at[0] = steps
+        for _path, _end in after(program, path, steps, to_the_end=True):
+            pass
+        at[0] = steps + 1
+        for longer, form in after(program, path, steps + 1):
+            if form is not None and form not in known:
+                known[form] = longer
+                waiting.append(longer)
+        if program.scale.grown:
+            return []
+        most = MOST_STATES + 4 * program.scale.size
+        if len(known) > most:
+            raise Unprovable(f"more than {most} states: what the loop keeps does not repeat")
+    return [(path, digest(form)) for form, path in known.items()]
+
+
+def after(
+    program: Program, path: Path, steps: int, *, to_the_end: bool = False
+) -> Iterator[tuple[Path, Any]]:
+    """Run on from the end of a path, on every choice: to the next boundary or to the end."""
+    prefix = [result for step in path for result in step]
+    waiting = [prefix]
+    while waiting:
+        given = waiting.pop()
+        prover, form = program.run(given, steps, to_the_end=to_the_end)
+        yield (*path, tuple(prover.results[len(prefix) :])), form
+        for at in range(len(given), len(prover.results)):
+            waiting += [[*prover.results[:at], other] for other in prover.open[at]]
+
+
+def digest(form: Any) -> str:
+    """A normal form in few characters."""
+    return hashlib.sha256(repr(form).encode()).hexdigest()[:32]
