@@ -12,21 +12,25 @@ What a user imports, and nothing else:
 
 from __future__ import annotations
 
-from .model.audit import Audit, Wait, audit
-from .model.catalogue import catalogue
-from .model.check import Limits, check
-from .model.contract import CUDA, CUDA_HMM, HIP, Contract
-from .model.errors import (
-    BadInput,
-    BadProtocol,
-    BudgetSpent,
-    CannotRunHere,
-    NotModelled,
-    StreamorderError,
-)
-from .model.gpu import Gpu
-from .model.protocol import Protocol, protocol
-from .model.verdict import MissingEdge, Outcome, Site, Verdict
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .model.audit import Audit, Wait, audit
+    from .model.catalogue import catalogue
+    from .model.check import Limits, check
+    from .model.contract import CUDA, CUDA_HMM, HIP, Contract
+    from .model.errors import (
+        BadInput,
+        BadProtocol,
+        BudgetSpent,
+        CannotRunHere,
+        NotModelled,
+        StreamorderError,
+    )
+    from .model.gpu import Gpu
+    from .model.protocol import Protocol, protocol
+    from .model.verdict import MissingEdge, Outcome, Site, Verdict
 
 __version__ = "0.1.0"
 
@@ -56,3 +60,34 @@ __all__ = [
     "check",
     "protocol",
 ]
+
+_HOMES = {
+    "audit": ("Audit", "Wait", "audit"),
+    "catalogue": ("catalogue",),
+    "check": ("Limits", "check"),
+    "contract": ("CUDA", "CUDA_HMM", "HIP", "Contract"),
+    "errors": (
+        "BadInput", "BadProtocol", "BudgetSpent", "CannotRunHere", "NotModelled",
+        "StreamorderError",
+    ),
+    "gpu": ("Gpu",),
+    "protocol": ("Protocol", "protocol"),
+    "verdict": ("MissingEdge", "Outcome", "Site", "Verdict"),
+}  # fmt: skip
+"""The modules of `model` that the public names come from, each imported when a name is asked for:
+the command must start fast.
+"""
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from then on an ordinary attribute."""
+    for module, names in _HOMES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f".model.{module}", __name__), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, whether or not they were asked for."""
+    return sorted({*globals(), *__all__})

@@ -147,8 +147,10 @@ class Clocks:
     def store(self, lane: int, tick: int, clock: Clock, writes: Reads) -> None:
         """Write versions, or what a region holds where a region stands for the version."""
         memory = self.memory
-        values = [memory[v.slot][2] if type(v) is Region else v for _region, v in writes]
-        for (region, _version), value in zip(writes, values):  # noqa: B905 - of one length
+        if len(writes) > 1:  # all sources are read before anything is written
+            writes = tuple([(r, memory[v.slot][2] if type(v) is Region else v) for r, v in writes])
+        for region, version in writes:
+            value = memory[version.slot][2] if type(version) is Region else version
             cell = memory[region.slot]
             if cell[2] is POISON and value is not UNINITIALISED and value is not POISON:
                 self.wrong(region, None)

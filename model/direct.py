@@ -102,22 +102,20 @@ class Direct(Listener):
         self.clocks = Clocks(gpu)
         self.front: Frontend[Frontier] = Frontend(gpu, contract, self.clocks, uncertain)
         rules = (name for name in dir(Frontend) if not name.startswith("_"))
-        self.rules = {name: getattr(self.front, name) for name in rules}
+        self.rules = {name: getattr(self.front, name) for name in rules if name not in BRANCHING}
 
     def call(self, call: Call) -> Any:
         """Carry out one call; an operation's frontier is its handle."""
         verb = call[0]
-        if verb in BRANCHING or (verb == "launch" and call[5]):
-            self.stop(Branches())
-        if verb == "concurrent":
-            self.overlaps &= not self.clocks.ordered(call[1], call[2])
-            return None
+        rule = self.rules.get(verb)
+        if rule is None or (verb == "launch" and call[5]):
+            return self.no_rule(call)
         self.digest = hash((self.digest, call))
         self.left -= 1
         if not self.left:
             self.look()
         try:
-            awaits = self.rules[verb](call)
+            awaits = rule(call)
             while awaits is not None:
                 frontier, rest = awaits
                 if frontier is not EMPTY:
@@ -127,6 +125,12 @@ class Direct(Listener):
         except (Found, NotModelled) as why:
             self.stop(why)
         return self.front.issued
+
+    def no_rule(self, call: Call) -> None:
+        """A property, or a call with which a program is traced as a tree."""
+        if call[0] != "concurrent":
+            self.stop(Branches())
+        self.overlaps &= not self.clocks.ordered(call[1], call[2])
 
     def mark(self, what: str, value: object) -> None:
         """Note a new object, a step, or a declared wait."""

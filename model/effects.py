@@ -137,8 +137,8 @@ class Effects:
         self._carried: dict[tuple[Node, int, int], Carried] = {}
         self._rests: dict[tuple[Node, int], Any] = {}
         self._known: dict[tuple[Node, int, Any], Effect] = {}
-        self._cells: dict[tuple[Node, int], tuple[int, ...]] = {(host.root, 0): ()}
-        self._notes: dict[tuple[Node, int], dict[Any, Any]] = {(host.root, 0): {}}
+        self._places: dict[tuple[Node, int], tuple[tuple[int, ...], dict[Any, Any]]] = {}
+        self._places[host.root, 0] = (), {}
         self._touches: dict[tuple[Node, int], tuple[int, int, Accesses]] = {}
 
     # --- effects ---
@@ -146,7 +146,9 @@ class Effects:
     def of(
         self, node: Node, phase: int, cells: tuple[int, ...], result: object, notes: dict[Any, Any]
     ) -> Effect:
-        """The effect of a phase of a node's call, from these cells and notes."""
+        """The effect of a phase of a node's call, from these cells and notes; while one thread
+        calls, they are known here.
+        """
         if not self.alone:
             return self.find(node, phase, cells, result, notes)
         known = self._known.get((node, phase, result))
@@ -156,8 +158,7 @@ class Effects:
             for op, before in zip(known.issued, known.befores, strict=True):
                 op.before = before
             follows = (node, known.rest) if known.rest else (self.host.child(node, result), 0)
-            self._cells[follows] = known.cells
-            self._notes[follows] = known.notes
+            self._places[follows] = known.cells, known.notes
         return known
 
     def find(
@@ -166,8 +167,7 @@ class Effects:
         """Run the front end once."""
         assert node.call is not None
         front, effect = self.front, Effect()
-        front.cells, front.notes = list(cells), dict(notes)
-        front.grow()
+        self.stand_at(node, phase, cells, notes)
         self.node, self.phase, self.effect = node, phase, effect
         awaits = self.run(node, phase, result)
         if awaits is not None:
@@ -179,6 +179,15 @@ class Effects:
             effect.started = self.host.spawn(node)
         effect.cells, effect.notes = tuple(front.cells), front.notes
         return effect
+
+    def stand_at(
+        self, node: Node, phase: int, cells: tuple[int, ...], notes: dict[Any, Any]
+    ) -> None:
+        """Give the front end what is known before a phase."""
+        if self.alone:
+            cells, notes = self._places[node, phase]
+        self.front.cells, self.front.notes = list(cells), dict(notes)
+        self.front.grow()
 
     def run(self, node: Node, phase: int, result: object) -> Any:
         """What a phase awaits; a protocol's mistake carries its source line."""
@@ -218,17 +227,8 @@ class Effects:
     def snapshot(self, node: Node, cells: tuple[int, ...], notes: dict[Any, Any]) -> int:
         """What a query asks about."""
         assert node.call is not None
-        self.front.cells, self.front.notes = list(cells), dict(notes)
-        self.front.grow()
+        self.stand_at(node, 0, cells, notes)
         return self.front.query(node.call)[0]
-
-    def cells_at(self, node: Node, phase: int) -> tuple[int, ...]:
-        """The frontiers when the only thread is here."""
-        return self._cells[node, phase]
-
-    def notes_at(self, node: Node, phase: int) -> dict[Any, Any]:
-        """What is noted of streams and graphs when the only thread is here."""
-        return self._notes[node, phase]
 
     # --- the sink ---
 
@@ -322,9 +322,15 @@ def mask(regions: Any) -> int:
     return bits_set
 
 
-def bits(number: int) -> Iterator[int]:
+def bits(number: int) -> list[int]:
     """The indices of the bits set, lowest first."""
+    found: list[int] = []
+    # What is pending lies close together: shifted down once, it is a small number.
+    at = (number & -number).bit_length() - 1 if number else 0
+    number >>= at
     while number:
-        low = number & -number
-        yield low.bit_length() - 1
-        number ^= low
+        if number & 1:
+            found.append(at)
+        number >>= 1
+        at += 1
+    return found

@@ -93,8 +93,11 @@ class Machine:
 
     def ready(self, state: State) -> list[int]:
         """The pending operations that can be done now."""
+        ready = self.unhindered(state)
+        if not self.host.gpu.cells_used:
+            return ready
         holds = self.memories[state[4]]
-        ready = [index for index in self.unhindered(state) if self.ops[index].satisfied(holds)]
+        ready = [index for index in ready if self.ops[index].satisfied(holds)]
         if self.serial and (running := self.running(state)) is not None:
             return [index for index in ready if index == running]
         return ready
@@ -138,7 +141,7 @@ class Machine:
 
     def answers(self, state: State, node: Node) -> tuple[bool, ...]:
         """True once the work is done; false only while it is not."""
-        frontier = self.effects.snapshot(node, self.cells(state, node), self.notes(state, node))
+        frontier = self.effects.snapshot(node, state[3], thawed(state[5]))
         if not frontier & state[1]:
             return (True,)
         assert node.call is not None
@@ -173,7 +176,8 @@ class Machine:
             waits = zip(bits(pending), preds, strict=True)
             preds = tuple(before & ~bit for other, before in waits if other != index)
             cells = trimmed(cell & ~bit for cell in cells)
-        hosts = tuple(self.returned(point, bit) for point in hosts)
+        if any(point is not None and point[2] & bit for point in hosts):
+            hosts = tuple(self.returned(point, bit) for point in hosts)
         state = (hosts, pending & ~bit, preds, cells, after, shared)
         return (self.occupied(state, None) if self.serial else state), wrong
 
@@ -192,8 +196,7 @@ class Machine:
         hosts, pending, preds, cells, memory, shared = state
         node, rest, _awaited = hosts[thread]
         things = thawed(shared)
-        notes = self.notes(state, node)
-        effect = self.effects.of(node, rest, self.cells(state, node), result, notes)
+        effect = self.effects.of(node, rest, cells, result, things)
         if self.alone and effect.started is not None:
             self.host.gpu.threads_used = True
             raise Again
@@ -238,7 +241,7 @@ class Machine:
         """What each pending operation waits for, in bit order."""
         before = dict(zip(bits(state[1]), state[2], strict=True))
         for op, preds in zip(effect.issued, effect.befores, strict=True):
-            before[op.index] = preds & state[1]
+            before[op.index] = preds & pending
         return tuple(before[index] for index in bits(pending))
 
     # --- memory ---
@@ -287,8 +290,6 @@ class Machine:
 
     def hazards(self, state: State) -> list[tuple[Access, Access]]:
         """Every two accesses of one region, one a write, that are both possible now."""
-        if not self.conflicting(state):
-            return []
         able = list(self.accesses(state))
         return [
             (first, second)
@@ -299,25 +300,22 @@ class Machine:
             and first.transition[:2] != second.transition[:2]
         ]
 
-    def conflicting(self, state: State) -> bool:
-        """Whether there may be a hazard; masks of regions make this quick."""
+    def conflicting(self, state: State, able: list[Transition]) -> bool:
+        """Whether there may be a hazard among what can happen; masks of regions make this quick."""
         loads = stores = 0
-        for reads, writes in self.touched(state):
+        for kind, which, *_result in able:
+            if kind == "op":
+                op = self.ops[which]
+                reads, writes = op.loads, op.stores
+            elif kind == "host":
+                reads, writes, _listed = self.touches(state, state[0][which])
+            else:
+                continue
             if writes & (loads | stores) or reads & stores:
                 return True
             loads |= reads
             stores |= writes
         return False
-
-    def touched(self, state: State) -> Iterator[tuple[int, int]]:
-        """The regions read and written by each thing that can happen, as masks."""
-        ops = self.ops
-        for index in self.ready(state):
-            op = ops[index]
-            yield op.loads, op.stores
-        for thread, point in enumerate(state[0]):
-            if point is not None and not point[2] and self.results(state, thread):
-                yield self.touches(state, point)[:2]
 
     def accesses(self, state: State) -> Iterator[Access]:
         """Every access that is possible now."""
@@ -339,16 +337,7 @@ class Machine:
     def touches(self, state: State, point: Point) -> tuple[int, int, Any]:
         """The host's own accesses in a thread's next phase."""
         node, rest, _awaited = point
-        cells, notes = self.cells(state, node), self.notes(state, node)
-        return self.effects.touches(node, rest, cells, notes)
-
-    def cells(self, state: State, node: Node) -> tuple[int, ...]:
-        """The frontiers in a state."""
-        return self.effects.cells_at(node, state[0][0][1]) if self.alone else state[3]
-
-    def notes(self, state: State, node: Node) -> dict[Any, Any]:
-        """What is noted of streams and graphs in a state."""
-        return self.effects.notes_at(node, state[0][0][1]) if self.alone else thawed(state[5])
+        return self.effects.touches(node, rest, state[3], thawed(state[5]))
 
 
 def ended(state: State, thread: int) -> bool:

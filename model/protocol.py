@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from .errors import BadInput
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from .gpu import Gpu
+
+
+STARRED = 0x04 | 0x08
+"""The flags of code that takes `*args` or `**kwargs` (`inspect.CO_VARARGS`, `CO_VARKEYWORDS`)."""
 
 
 class Protocol:
@@ -40,7 +44,7 @@ class Protocol:
     @property
     def summary(self) -> str:
         """The first line of the docstring."""
-        return (inspect.getdoc(self.body) or "").partition("\n")[0]
+        return (self.body.__doc__ or "").strip().partition("\n")[0]
 
     def bind(self, given: Mapping[str, Any]) -> Callable[[Gpu], None]:
         """The protocol with these parameters over its defaults; raises `BadInput` for others."""
@@ -76,12 +80,9 @@ def protocol(
     """
 
     def declare(body: Callable[..., None]) -> Protocol:
-        accepted = list(inspect.signature(body).parameters.values())
-        defaults = {
-            p.name: p.default for p in accepted[1:] if p.default is not inspect.Parameter.empty
-        }
+        accepted, defaults = signature(body)
         defaults.update(parameters)
-        names = [p.name for p in accepted[1:]]
+        names = accepted[1:]
         if not accepted or sorted(names) != sorted(defaults):
             raise BadInput(
                 f"protocol {body.__name__!r} takes (gpu, {', '.join(names)}) but has defaults for "
@@ -90,3 +91,21 @@ def protocol(
         return Protocol(body, name or body.__name__, defaults, expects or {})
 
     return declare
+
+
+def signature(body: Callable[..., None]) -> tuple[list[str], dict[str, Any]]:
+    """The names of a function's parameters, and the defaults of those after the first."""
+    if type(body) is FunctionType and not body.__dict__ and not body.__code__.co_flags & STARRED:
+        # Every protocol of the catalogue: `inspect` alone takes longer to import than they do.
+        code, given = body.__code__, body.__defaults__ or ()
+        names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        optional = names[code.co_argcount - len(given) : code.co_argcount]
+        defaults = {**dict(zip(optional, given, strict=True)), **(body.__kwdefaults__ or {})}
+    else:
+        from inspect import Parameter
+        from inspect import signature as inspected
+
+        accepted = inspected(body).parameters.values()
+        names = [p.name for p in accepted]
+        defaults = {p.name: p.default for p in accepted if p.default is not Parameter.empty}
+    return names, {name: value for name, value in defaults.items() if name != names[0]}

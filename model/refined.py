@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .again import from_the_start
-from .effects import Copied, Effects, Late
+from .effects import Carried, Copied, Effects, Late
 from .errors import BudgetSpent
 from .host import Host
 from .machine import Machine
@@ -87,6 +87,20 @@ class Taken(Late):
         return TORN if isinstance(held, Begun) else held
 
 
+class Settled(Late):
+    """A version as someone reads it who cannot see how it is written: torn while it is."""
+
+    __slots__ = ("version",)
+
+    def __init__(self, version: Late) -> None:
+        self.version = version
+
+    def held_in(self, holds: dict[int, Any]) -> object:
+        """The version read."""
+        held = self.version.held_in(holds)
+        return TORN if isinstance(held, Begun) else held
+
+
 class RefinedEffects(Effects):
     """The machine's sink, with every operation split into its steps."""
 
@@ -109,6 +123,14 @@ class RefinedEffects(Effects):
             final = Ended(write, region.slot, source)
             ended |= super().op(stream, begun, (), ((region, final),))
         return super().op(stream, ended, (), ())
+
+    def host_write(self, writes: Reads) -> None:
+        """What the CPU copies may be torn already."""
+        carried = [version for _region, version in writes if isinstance(version, Carried)]
+        super().host_write(
+            tuple((r, Settled(v) if isinstance(v, Carried) else v) for r, v in writes)
+        )
+        self.effect.used += carried
 
     def identity(self, _stream: Stream) -> int:
         """A number for what the current phase reads next, the same in every trace."""

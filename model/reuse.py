@@ -82,18 +82,13 @@ def shown(thing: Region | Event, left: dict[Region | Event, None]) -> str:
     return repr(thing)
 
 
-def refilled(call: Call) -> tuple[Region | Event, ...]:
+def refilled(call: Call) -> Iterable[Region | Event]:
     """The regions that a call writes, or the event that it records."""
     verb = call[0]
     if verb == "record":
         return (call[1],)
     if verb in {"memcpy", "memcpy_async"}:
-        return tuple(dst for dst, _src in call[1])
+        return [dst for dst, _src in call[1]]
     if verb in {"memset", "memset_async", "write"}:
         return call[1]
-    return written(call[4]) if verb in {"launch", "host_func"} else ()
-
-
-def written(writes: Iterable[tuple[Region, object]]) -> tuple[Region, ...]:
-    """The regions of a kernel's writes."""
-    return tuple(region for region, _version in writes)
+    return [region for region, _version in call[4]] if verb in {"launch", "host_func"} else ()

@@ -1,0 +1,62 @@
+# ruff: noqa: INP001 - scripts, run from a checkout and never installed
+"""Programs with several host threads, sized for the benchmarks; every one of them holds.
+
+What they access is of no interest here, so their kernels access nothing: all the work is in the
+order of the calls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamorder import catalogue, protocol
+
+if TYPE_CHECKING:
+    from streamorder import Gpu, Protocol
+    from streamorder.model.objects import Lock, Stream
+
+
+def launches(gpu: Gpu, stream: Stream, calls: int) -> None:
+    """A host thread that launches kernels on a stream."""
+    for _ in range(calls):
+        gpu.launch("kernel", stream)
+
+
+def locked_launches(gpu: Gpu, stream: Stream, lock: Lock, calls: int) -> None:
+    """A host thread that takes a lock around each launch."""
+    for _ in range(calls):
+        with lock:
+            gpu.launch("kernel", stream)
+
+
+@protocol("own-streams", threads=2, calls=3)
+def own_streams(gpu: Gpu, threads: int, calls: int) -> None:
+    """Each host thread launches on a stream of its own: no two calls depend on each other."""
+    streams = [gpu.stream(f"stream{i}") for i in range(threads)]
+    started = [gpu.thread(launches, gpu, stream, calls) for stream in streams]
+    for thread in started:
+        thread.join()
+
+
+@protocol("one-stream", threads=2, calls=3)
+def one_stream(gpu: Gpu, threads: int, calls: int) -> None:
+    """All host threads launch on one stream: every order of their calls is another schedule."""
+    stream = gpu.stream("shared")
+    started = [gpu.thread(launches, gpu, stream, calls) for _ in range(threads)]
+    for thread in started:
+        thread.join()
+
+
+@protocol("one-lock", threads=2, calls=3)
+def one_lock(gpu: Gpu, threads: int, calls: int) -> None:
+    """The same with a lock around each launch: what depends on the order is who takes the lock."""
+    stream, lock = gpu.stream("shared"), gpu.lock()
+    started = [gpu.thread(locked_launches, gpu, stream, lock, calls) for _ in range(threads)]
+    for thread in started:
+        thread.join()
+
+
+def program(name: str) -> Protocol:
+    """A program of this file or of the catalogue."""
+    own = {one.name: one for one in (own_streams, one_stream, one_lock)}
+    return own.get(name) or catalogue()[name]
