@@ -78,7 +78,7 @@ class Recorder:
 
     def mark(self, what: str, value: object) -> None:
         """A new object gets its cell; other marks are kept."""
-        if what == "made":
+        if what in {"made", "grown"}:
             self.front.grow()
         else:
             self.marks.append((what, value))

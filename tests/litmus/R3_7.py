@@ -1,0 +1,27 @@
+"""R3.7: recording an event twice with nothing between, which HIP may coalesce, changes no outcome.
+
+Source: the header text of cudaEventRecord; HIP changelog 10.0; rocm-systems, rocvirtual.cpp.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamorder import Gpu
+
+OBSERVE = ("P",)
+ALLOWED = {"cuda": {"P=1"}, "hip": {"P=1"}}
+FORBIDDEN = {"cuda": {"P=0", "P=torn"}, "hip": {"P=0", "P=torn"}}
+
+
+def litmus(gpu: Gpu) -> None:
+    """K(n1){slow; D=1}; rec(E, n1); rec(E, n1); wait(n2, E); K(n2){P=D}; sync(n2); obs P."""
+    n1, n2, e = gpu.stream("n1"), gpu.stream("n2"), gpu.event("E")
+    d, p = gpu.device("D"), gpu.pinned("P")
+    gpu.launch("K1", n1, writes={d: 1})
+    e.record(n1)
+    e.record(n1)
+    n2.wait(e)
+    gpu.launch("K2", n2, writes={p: d})
+    n2.synchronize()

@@ -1,0 +1,32 @@
+"""R6.5: with `record_stream` a block comes back only after the work queued on that stream at the
+free.
+
+Source: pytorch documentation, Tensor.record_stream.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamorder import Gpu
+
+OBSERVE = ("Y",)
+ALLOWED = {"cuda": {"Y=1"}, "hip": {"Y=1"}}
+FORBIDDEN = {"cuda": {"Y=0", "Y=9", "Y=torn"}, "hip": {"Y=0", "Y=9", "Y=torn"}}
+
+
+def litmus(gpu: Gpu) -> None:
+    """Tensor x on s1; s2.wait_stream(s1); y=x.clone() on s2 (slow); x.record_stream(s2); del x;
+    z on s1 at x; z.fill_(9); devsync; obs y.
+    """
+    s1, s2, e, y = gpu.stream("s1"), gpu.stream("s2"), gpu.event("E"), gpu.pinned("Y")
+    x = gpu.malloc("X")
+    gpu.launch("fill", s1, writes={x: 1})
+    e.record(s1)
+    s2.wait(e)
+    gpu.launch("clone", s2, writes={y: x})
+    gpu.free_async(x, s1, used_by=(s2,))
+    z = gpu.malloc_async("Z", s1, of=x)
+    gpu.launch("fill", s1, writes={z: 9})
+    gpu.synchronize()

@@ -1,0 +1,24 @@
+"""R8.4: an early kernel that waits for the one ahead of it finds what that one wrote.
+
+Source: CUDA Programming Guide, "Programmatic Dependent Launch and Synchronization".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamorder import Gpu
+
+OBSERVE = ("P",)
+ALLOWED = {"cuda": {"P=1"}, "hip": {"P=1"}}
+FORBIDDEN = {"cuda": {"P=0", "P=torn"}, "hip": {"P=0", "P=torn"}}
+
+
+def litmus(gpu: Gpu) -> None:
+    """K1(n1){trigger; slow; D=1}; K2[early](n1){wait; P=D}; sync(n1); obs P."""
+    n1 = gpu.stream("n1")
+    d, p = gpu.device("D"), gpu.pinned("P")
+    gpu.launch("K1", n1, writes={d: 1})
+    gpu.launch("K2", n1, writes={p: d}, early="waits")
+    n1.synchronize()

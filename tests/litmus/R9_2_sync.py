@@ -1,0 +1,24 @@
+"""R9.2: after a wait that covers it the host finds what an operation wrote into pinned memory.
+
+Source: CUDA driver API, "API synchronization behavior"; HIP programming manual.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamorder import Gpu
+
+OBSERVE = ("seen",)
+ALLOWED = {"cuda": {"seen=1"}, "hip": {"seen=1"}}
+FORBIDDEN = {"cuda": {"seen=0", "seen=torn"}, "hip": {"seen=0", "seen=torn"}}
+
+
+def litmus(gpu: Gpu) -> None:
+    """D2H_async(n1, P<-D=1); sync(n1); obs P."""
+    n1, d, p = gpu.stream("n1"), gpu.device("D"), gpu.pinned("P")
+    gpu.launch("K", n1, writes={d: 1})
+    gpu.memcpy_async(p, d, n1)
+    n1.synchronize()
+    gpu.memcpy_async(gpu.device("seen"), p, gpu.stream("look"), source="call")
