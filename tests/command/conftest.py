@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from streamorder.cli import main
-from streamorder.model.load import imported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +32,6 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    imported.cache_clear()  # files of one test are not those of another, whatever their names
     return tmp_path
 
 

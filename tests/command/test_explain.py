@@ -32,6 +32,8 @@ PROGRAMS = {
     "late-download": "by_contract.py:late_download_cuda",
 }
 
+LATE = "    gpu.launch('k', s)\n    s.synchronize()\n"
+
 
 @pytest.mark.parametrize("page", ENTRIES)
 def test_an_entry(page: str, command: Callable[..., Any], snapshot: Callable[..., None]) -> None:
@@ -98,7 +100,17 @@ def test_audit_of_several(command: Callable[..., Any]) -> None:
     words = ["fp8-prefill/staged*", "--contract", "cuda,hip", "--steps", "6", "--slots", "3"]
     done = command("audit", *words)
     assert done.code == 0
-    assert done.out.count(" under cuda: ") == done.out.count(" under hip: ") == 6
+    assert done.out.count(" under cuda: ") == done.out.count(" under hip: ") == 7
+
+
+def test_an_audit_lists_lines_in_order(
+    command: Callable[..., Any], write: Callable[[str, str], str]
+) -> None:
+    """Line 9 comes before line 10."""
+    write("late.py", "def body(gpu):\n    s = gpu.stream('s')\n" + LATE * 5)
+    rows = command("audit", "late.py:body", "--contract", "hip").out.splitlines()[1:]
+    numbers = [int(row.split()[0].rpartition(":")[2]) for row in rows]
+    assert numbers == [4, 6, 8, 10, 12]
 
 
 def test_list(command: Callable[..., Any], snapshot: Callable[..., None]) -> None:

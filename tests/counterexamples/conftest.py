@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,7 @@ from streamorder.model.contract import contract_named
 from streamorder.model.host import Host
 from streamorder.model.load import load
 from streamorder.model.machine import Machine
+from streamorder.model.memory import Buffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +40,18 @@ class Case(NamedTuple):
     @property
     def verdict(self) -> Verdict:
         """What the order engine says."""
-        return check(self.target, self.contract)
+        return decided(self.target, self.contract)
+
+    @property
+    def only_overlap(self) -> bool:
+        """Whether nothing is wrong but overlap that is lost, which the machine does not decide."""
+        return {edge.kind for edge in self.verdict.missing_edges} == {"overlap lost"}
+
+
+@cache
+def decided(target: Protocol, contract: str) -> Verdict:
+    """What the order engine says, once in a process."""
+    return check(target, contract)
 
 
 def written_here() -> list[Case]:
@@ -67,8 +80,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Cases by the name of the parameter.
 
     - `program`: each program of this folder; `refuted`: each of these and of the catalogue;
-    - `one_sided`: those that are wrong under one contract only;
-    - `decidable_by_states`: all but those that state a `concurrent` property.
+    - `one_sided`: those that are wrong under one contract only.
     """
     own = written_here()
     every = own + refuted_entries()
@@ -76,7 +88,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         ("program", own),
         ("refuted", every),
         ("one_sided", [c for c in own if c.target.body.__name__.endswith(f"_{c.contract}")]),
-        ("decidable_by_states", [c for c in every if not c.name.startswith("overlap_lost")]),
     ):
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, cases, ids=[case.name for case in cases])
@@ -109,6 +120,7 @@ class Retrace:
     """
 
     def __init__(self, case: Case, verdict: Verdict, edge: MissingEdge) -> None:
+        assert verdict.steps is not None
         self.host = Host(case.target.bind({}), verdict.steps)
         self.contract = contract_named(case.contract).readings()[0]
         self.edge = edge
@@ -170,6 +182,11 @@ class Retrace:
         if transition[0] == "op":
             return "op", self.origin(machine, transition[1])
         return "host", transition[1], *state[0][transition[1]][:2]
+
+    def slots(self) -> dict[str, int]:
+        """The memory of every region by name; two names may stand for one."""
+        buffers = [made for made in self.host.gpu._made.values() if isinstance(made, Buffer)]
+        return {repr(region): region.slot for buffer in buffers for region in buffer.regions}
 
     def lines(self, meeting: frozenset[Key]) -> set[tuple[str, int]]:
         """The files and lines of two accesses."""

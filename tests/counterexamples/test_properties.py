@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from streamorder import check
 from streamorder.model.explore import explore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from streamorder import MissingEdge
+    from streamorder import Gpu, MissingEdge
 
 RACES = ("race", "wrong version")
 
@@ -45,18 +46,26 @@ def test_no_event_can_be_left_out(refuted: Any, retrace: Callable[..., Any]) -> 
                 assert not wanted & traced.meetings(*done), f"{left_out} is not needed"
 
 
-def test_the_last_two_events_are_the_two_accesses(refuted: Any) -> None:
-    """The rest is the down-set; the marked events stand on the lines of `first` and `second`."""
-    _verdict, edges = unordered(refuted)
+def test_the_last_two_events_are_the_two_accesses(
+    refuted: Any, retrace: Callable[..., Any]
+) -> None:
+    """The rest is the down-set; the marked events stand on the lines of `first` and `second`, and
+    both access the memory, each under its own name, one of them to write.
+    """
+    verdict, edges = unordered(refuted)
     for edge in edges:
+        slots = retrace(refuted, verdict, edge).slots()
+        memory = slots[str(edge.region)]
         assert [e.role for e in edge.counterexample[:-2]] == [None] * len(edge.schedule)
         last = {event.role: event for event in edge.counterexample[-2:]}
         assert last.keys() == {"first", "second"}
         assert last["first"].where == edge.first.where
         assert last["second"].where == edge.second.where
         for event in last.values():
-            assert edge.region in {touch.region for touch in event.touches}
-        assert any(t.writes and t.region == edge.region for e in last.values() for t in e.touches)
+            assert memory in {slots.get(touch.region) for touch in event.touches}
+        touches = [touch for event in last.values() for touch in event.touches]
+        assert edge.region in {touch.region for touch in touches}
+        assert any(t.writes and slots.get(t.region) == memory for t in touches)
 
 
 def test_events_are_numbered_in_order(refuted: Any) -> None:
@@ -78,7 +87,9 @@ def test_events_are_plain_data(refuted: Any) -> None:
 
 
 def test_a_wrong_version_names_the_read(refuted: Any) -> None:
-    """`wrong version` exactly where a consequence names what is found and what is expected."""
+    """`wrong version` exactly where a consequence names what is found and what is expected, or
+    that memory is touched which was freed.
+    """
     for edge in refuted.verdict.missing_edges:
         wrong = edge.kind == "wrong version"
         assert wrong == (edge.consequence is not None)
@@ -86,7 +97,8 @@ def test_a_wrong_version_names_the_read(refuted: Any) -> None:
         if not wrong:
             assert not shown
         else:
-            assert " where it expects version " in (edge.consequence or "")
+            said = edge.consequence or ""
+            assert " where it expects version " in said or said.endswith(" after it was freed")
 
 
 def test_a_deadlock_replays_to_a_state_where_nothing_can_happen(
@@ -125,10 +137,37 @@ def test_edges_are_sorted_and_distinct(refuted: Any) -> None:
 
 
 def test_a_wrong_version_is_reported_where_a_read_can_be_wrong(
-    decidable_by_states: Any, retrace: Callable[..., Any]
+    refuted: Any, retrace: Callable[..., Any]
 ) -> None:
     """Some edge is a `wrong version` if and only if a walk of every state meets a wrong read."""
-    verdict = decidable_by_states.verdict
-    traced = retrace(decidable_by_states, verdict, verdict.missing_edges[0])
+    verdict = refuted.verdict
+    traced = retrace(refuted, verdict, verdict.missing_edges[0])
     kinds = {edge.kind for edge in verdict.missing_edges}
     assert ("wrong version" in kinds) == bool(explore(traced.host, traced.contract).wrongs)
+
+
+def test_an_event_that_was_recorded_is_not_called_never_recorded() -> None:
+    """Where its stream was idle a wait for it waits for nothing, for another reason."""
+
+    def idle(gpu: Gpu) -> None:
+        s, t, done = gpu.stream("s"), gpu.stream("t"), gpu.event("done")
+        done.record(s)
+        t.wait(done)
+        gpu.launch("use", t, reads={gpu.device("d"): 1})
+
+    (edge,) = check(idle).missing_edges
+    labels = [event.label for event in edge.counterexample]
+    assert labels[0] == "done.record(s)"
+    assert "never recorded" not in labels[1]
+
+
+def test_an_event_that_was_never_recorded_is_called_so() -> None:
+    """A wait for it waits for nothing, which a reader of the picture must see."""
+
+    def forgotten(gpu: Gpu) -> None:
+        t, done = gpu.stream("t"), gpu.event("done")
+        t.wait(done)
+        gpu.launch("use", t, reads={gpu.device("d"): 1})
+
+    (edge,) = check(forgotten).missing_edges
+    assert edge.counterexample[0].label == "t.wait(done) (never recorded: no wait)"

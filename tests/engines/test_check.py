@@ -185,6 +185,14 @@ def test_a_budget_on_an_entry_is_not_as_expected(name: str, steps: int | None) -
     assert verdict.exit_code == 3
 
 
+def test_below_the_size_where_it_is_left_open() -> None:
+    """With too few steps an entry that is UNDETERMINED holds: as expected, and said so."""
+    verdict = check(catalogue()["fp8-prefill/pageable-slots"], "cuda-hmm", steps=1)
+    assert verdict.outcome is Outcome.HOLDS
+    assert verdict.below_size
+    assert verdict.exit_code == 0
+
+
 @pytest.mark.usefixtures("alarm")
 @pytest.mark.parametrize("engine", ["order", "machine"])
 @pytest.mark.parametrize("body", [endless_choices, endless_launches])

@@ -1,0 +1,124 @@
+"""Running the tests against a copy of the tree, one file of which may be a mutant's."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+LEFT_OUT = (".*", "__pycache__", "build", "dist", "*.egg-info")
+
+RULES, CATALOGUE, ENGINES = "tests/rules", "tests/catalogue", "tests/engines"
+COUNTEREXAMPLES = "tests/counterexamples"
+ORDER = (
+    RULES,
+    f"{CATALOGUE}/test_fp8_prefill_states.py",
+    f"{CATALOGUE}/test_catalogue.py",
+    ENGINES,
+    "tests/oracle",
+    COUNTEREXAMPLES,
+    "tests/random_programs",
+    "tests/traps",
+    CATALOGUE,
+    "tests/command",
+)
+"""The tests that a mutant meets, quick ones first; packaging and the planner are not concerned."""
+
+RULE_FILES = ("streams", "copies", "signals", "graphs", "allocation", "frontend", "contract")
+FIRST = {
+    **dict.fromkeys(RULE_FILES, (RULES,)),
+    **dict.fromkeys(("edges", "recorder"), (COUNTEREXAMPLES, f"{CATALOGUE}/test_catalogue.py")),
+}
+"""The tests that see the most faults of a file, and soonest."""
+
+FIRST_OF_ENGINES = (
+    f"{CATALOGUE}/test_fp8_prefill_states.py",
+    f"{CATALOGUE}/test_catalogue.py",
+    ENGINES,
+)
+
+PYTEST = (
+    *("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler"),
+    *("--no-header", "--tb=no", "--hypothesis-seed=0"),
+)
+OUTCOME = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+MEMORY = 4 << 30
+
+
+class Ran(NamedTuple):
+    """How the tests went: what failed (a node id, or why they stopped), and the seconds."""
+
+    failed: tuple[str, ...]
+    seconds: float
+
+
+class Tree:
+    """A copy of the tree in a folder of its own, which comes first on the path of its tests."""
+
+    def __init__(self, home: Path, source: Path = ROOT) -> None:
+        self.home = home
+        self.root = home / "streamorder"
+        shutil.copytree(source, self.root, ignore=shutil.ignore_patterns(*LEFT_OUT))
+
+    def read(self, file: str) -> str:
+        """The text of a file."""
+        return (self.root / file).read_text(encoding="utf-8")
+
+    def write(self, file: str, source: str) -> None:
+        """Replace a file; bytecode is told apart by seconds and size only, so it goes as well."""
+        path = self.root / file
+        path.write_text(source, encoding="utf-8")
+        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+
+    def stages(self, file: str) -> list[list[str]]:
+        """The tests that exist, as arguments of two runs: the first sees most faults."""
+        first = FIRST.get(Path(file).stem, FIRST_OF_ENGINES)
+        stages = [list(first), [part for part in ORDER if part not in first]]
+        return [[part for part in stage if (self.root / part).exists()] for stage in stages]
+
+    def run(self, tests: list[str], left_out: tuple[str, ...], limit: float | None) -> Ran:
+        """Run tests up to the first failure (with a limit of seconds) or all of them."""
+        if not tests:
+            return Ran((), 0.0)
+        words = [sys.executable, str(Path(sys.executable).with_name("pytest")), *PYTEST, *tests]
+        words += [f"--deselect={test}" for test in left_out] + (["-x"] if limit else [])
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            words,
+            cwd=self.root,
+            env={**os.environ, "PYTHONPATH": str(self.home)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        confine(process.pid)
+        try:
+            output, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return Ran((f"no end within {limit:.0f} s",), time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        if process.returncode in {0, 5}:  # passed; or nothing collected
+            return Ran((), seconds)
+        if process.returncode == 4:
+            raise SystemExit(f"pytest refused its arguments:\n{output}")
+        return Ran(tuple(OUTCOME.findall(output)) or ("pytest itself",), seconds)
+
+
+def confine(pid: int) -> None:
+    """Let a mutant that grows without end fail, where the system can say so."""
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import resource
+
+        resource.prlimit(pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
