@@ -13,5 +13,6 @@ Data flows one way:
   `refined` (outcomes of litmus tests); all give a `decision`;
 - *every number of steps*: `prove` = `proof` over `boundary`, `host_state`, `step`;
 - *verdict*: `check`, `engines`, `verdict`, `reuse`, `audit`, `errors`;
-- *counterexample*: `recorder`, `edges`, `witness`, `reasons`, `replay`, `trace`.
+- *counterexample*: `recorder`, `edges`, `witness`, `reasons`, `linear`, `replay`, `trace`;
+  `state_path` (from the machine's own path).
 """

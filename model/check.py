@@ -26,9 +26,10 @@ FIRST_SIZE, LARGEST_SIZE = 4, 64
 """Without a number of steps, a check doubles it from the first size while that reaches slots or
 events that were not used twice before, up to the largest."""
 
-
 PROOF_SECONDS = 10.0
 """How long a check tries to prove what holds before it is content with a bounded verdict."""
+
+DOUBTED = "the proof's search finds a hazard that a bounded run does not: please report this"
 
 
 class Limits(NamedTuple):
@@ -136,7 +137,7 @@ def for_every_size(question: Question, contract: Contract, verdict: Verdict) -> 
         refuted = concluded(question, contract, size, by_reading(question, contract, size))
         if refuted.outcome is not Outcome.HOLDS:
             return refuted
-        found = f"a hazard within {size} steps shows in the proof's search only"
+        found = "with no steps at all it is refuted" if not found.steps else DOUBTED
     if isinstance(found, str):
         return verdict._replace(unproved=found)
     return verdict._replace(
@@ -248,16 +249,24 @@ def documented(field: str) -> str:
 
 
 def found_edges(contract: Contract, decision: Decision) -> list[MissingEdge]:
-    """Every distinct reason for a refutation, each with its counterexample."""
-    from .reasons import hang, reasons
+    """Every distinct reason for a refutation, each with its counterexample.
+
+    What waits for cells have seen, clocks may not know: what the machine found of such a program it
+    shows by its own path.
+    """
+    from .reasons import reasons
+    from .state_path import hang, hazard
     from .tree import edges_of, record
 
     assert decision.host is not None
+    walk = decision.walk
+    if walk is not None and decision.hang:
+        return [hang(walk)]
+    if walk is not None and decision.spins:
+        return [hazard(walk)]
     recordings = [record(decision.host, contract, steps) for steps in decision.bad]
     found = reasons(contract, recordings, edges_of(recordings))
-    if decision.hang is not None:
-        found.append(hang(decision.host, contract, decision.hang))
-    return found
+    return found or ([hazard(walk)] if walk is not None else [])
 
 
 def bounds(steps: int, decision: Decision) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from .again import from_the_start
 from .decision import Decision
 from .errors import BudgetSpent
 from .explore import Exploration, explore
@@ -55,9 +56,10 @@ def decide_states(
         return found
     found.holds, found.spins = walk.holds, host.gpu.cells_used
     if walk.deadlocks and not (walk.hazards or walk.wrongs):
-        found.hang = walk.path(walk.deadlocks[0])
+        found.walk, found.hang = walk, True
     elif not walk.holds:
-        found.bad = [completed(host, contract, host_steps(walk))]
+        found.walk = walk
+        found.bad = [from_the_start(lambda: completed(host, contract, host_steps(walk)))]
     return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .explore import Exploration
     from .host import Host
-    from .machine import Transition
     from .schedule import Step
 
 
@@ -18,7 +18,7 @@ class Decision:
     - `consulted`: uncertain promises on which some call depended;
     - `once`: what was filled or recorded in one step only; `waits`: host waits in the last step;
     - `spins`: some wait is for a cell; `undecided`: clocks cannot decide it, the machine must;
-    - `hang`: how the machine came to where nothing can go on;
+    - `walk`: the machine's, if it decided and something is wrong; `hang`: that is only a deadlock;
     - `spent`: why the search ended early, None when it is complete.
     """
 
@@ -39,4 +39,5 @@ class Decision:
         self.undecided = False
         self.spent: str | None = None
         self.cut = False
-        self.hang: list[Transition] | None = None
+        self.walk: Exploration | None = None
+        self.hang = False

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .memory import Idempotent, Region
-    from .recorder import Moment
+    from .recorder import Moment, Recording
     from .where import Where
 
 Known = tuple["Moment", "bool | Idempotent"]
@@ -48,21 +48,31 @@ def lines(first: Moment, second: Moment) -> Lines:
     return first.node.where, second.node.where
 
 
-def missing_edges(moments: list[Moment]) -> list[Edge]:
-    """Every distinct missing edge of one schedule, smallest first."""
+def missing_edges(recording: Recording) -> list[Edge]:
+    """Every distinct missing edge of one schedule that it can show, smallest first."""
     best: dict[Lines, Pair] = {}
     regions: dict[Lines, dict[Region, None]] = {}
-    for pair in unordered(moments):
+    for pair in unordered(recording.moments):
         key = lines(pair.first, pair.second)
         regions.setdefault(key, {})[pair.region] = None
         known = best.get(key)
-        if known is None or rank(pair) < rank(known):
+        if (known is None or rank(pair) < rank(known)) and showable(recording, pair):
             best[key] = pair
     edges = [
         Edge(pair, tuple(sorted(regions[key], key=lambda region: region.slot)))
         for key, pair in best.items()
     ]
     return sorted(edges, key=lambda edge: rank(edge.pair))
+
+
+def showable(recording: Recording, pair: Pair) -> bool:
+    """Whether everything that must come before either access leaves out both.
+
+    A call on which calls before one access depend may come after the other; then another schedule
+    shows the pair.
+    """
+    needed = recording.closed(down_set(pair.first, pair.second))
+    return all(needed.get(m.lane, 0) < m.tick for m in (pair.first, pair.second))
 
 
 def rank(pair: Pair) -> tuple[int, int, int, int]:

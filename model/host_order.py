@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .objects import Cell
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -59,6 +61,9 @@ def own_footprint(call: Call) -> Footprint:
         return frozenset({((verb, call[1]), True)})
     if verb in {"set_cell", "wait_cell"}:
         return frozenset({(call[1], verb == "set_cell")})
+    if verb == "query":
+        # Its answer depends on what can be done, and that on the cells that work waits for.
+        return frozenset((cell, False) for cell in call[1].gpu.syncs if isinstance(cell, Cell))
     if verb in {"write_value", "wait_value"}:
         return frozenset({(call[2], verb == "write_value")})
     return frozenset()

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from .objects import Handle
 
 MOST_STATES = 64
-"""How many states are looked for beyond four for each step that the program can tell apart."""
+"""How many states are looked for, beyond four for each step that the program can tell apart and
+the square of the number of its objects: a ring of slots gone round by choice has so many."""
 
 UNFOLLOWED = BRANCHING - {"choose", "query"}
 NOT_FOLLOWED = "a proof follows no host threads, host variables, value waits and early launches"
@@ -296,9 +297,12 @@ def closed_states(program: Program, at: list[int]) -> list[tuple[Path, str]]:
                 waiting.append(longer)
         if program.scale.grown:
             return []
-        most = MOST_STATES + 4 * program.scale.size
+        objects = len(program.gpu.cells) + len(program.gpu.regions)
+        most = MOST_STATES + 4 * program.scale.size + objects**2
         if len(known) > most:
-            raise Unprovable(f"more than {most} states: what the loop keeps does not repeat")
+            raise Unprovable(
+                f"more than {most} states: what the loop keeps does not repeat, or late"
+            )
     return [(path, digest(form)) for form, path in known.items()]
 
 

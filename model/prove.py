@@ -68,6 +68,8 @@ def missing(program: Program, proof: Proof) -> str | None:
         if form is not None and digest(form) not in known:
             return f"the loop can begin in a state that is not listed: {path}"
     for path, claimed in proof.states:
+        if not path:
+            return "a path is empty: its first entry is the code before the loop"
         steps = len(path) - 1
         given = [result for step in path for result in step]
         prover, form = program.run(given, steps, to_the_end=False)

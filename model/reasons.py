@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .again import from_the_start
-from .edges import down_set, missing_edges
-from .machine import Machine
+from .edges import down_set, unordered
+from .linear import linear
 from .memory import Region
 from .recorder import Staged
 from .replay import replay
-from .trace import Event, described
+from .trace import described
 from .verdict import MissingEdge, Site
-from .witness import events, linear, placed, site, witness, wrong_version
+from .witness import events, placed, site, witness, wrong_version
 
 if TYPE_CHECKING:
     from .contract import Contract
     from .edges import Edge
-    from .host import Host, Node
-    from .machine import State, Transition
+    from .host import Node
     from .recorder import Recording
     from .witness import Wrong
 
@@ -46,7 +44,7 @@ def certain(recording: Recording) -> list[Wrong]:
     if not recording.clocks.wrongs:
         return []
     moments = recording.moments
-    raced = {region.slot for edge in missing_edges(moments) for region in edge.regions}
+    raced = {pair.region.slot for pair in unordered(moments)}
     copies = [
         (region.slot, source.slot)
         for moment in moments
@@ -73,7 +71,7 @@ def deadlock(recording: Recording, contract: Contract) -> MissingEdge:
     blocked = recording.blocked()
     held = [op.origin[0].node for op in recording.hung()]
     everything = {m.lane: m.tick for m in recording.moments}
-    order = linear(recording.moments, everything)
+    order = linear(recording.host, contract, recording.moments, everything)
     stuck = [*blocked, *held]
     sites = [Site(node.where, described(node.call)) for node in stuck if node.call is not None]
     waits = [waiting(node, recording) for node in stuck]
@@ -115,57 +113,15 @@ def waiting(node: Node, recording: Recording) -> str:
     return f"{me} waits at {node.where} in {described(node.call)}"
 
 
-def hang(host: Host, contract: Contract, path: list[Transition]) -> MissingEdge:
-    """How the machine came to a state in which nothing can go on, and who waits there."""
-    return from_the_start(lambda: _hang(Machine(host, contract), path))
-
-
-def _hang(machine: Machine, path: list[Transition]) -> MissingEdge:
-    state, shown = machine.initial(), []
-    for number, step in enumerate(path, 1):
-        shown.append(step_event(machine, state, step, number))
-        state = machine.apply(state, step)[0]
-    stuck = [point[0] for point in state[0] if point is not None and point[0].call is not None]
-    waits = [machine.ops[index] for index in machine.unhindered(state)]
-    said = [f"{described(node.call)} ({node.where})" for node in stuck if node.call is not None]
-    said += [f"{described(op.node.call)} ({op.node.where})" for op in waits if op.node.call]
-    nodes = [*stuck, *(op.node for op in waits)]
-    sites = [Site(node.where, described(node.call)) for node in nodes if node.call is not None]
-    return MissingEdge(
-        kind="deadlock",
-        first=sites[0],
-        second=sites[-1],
-        region=None,
-        regions=(),
-        ordered=False,
-        sentence="nothing can go on: these wait for ever: " + "; ".join(said),
-        consequence=None,
-        counterexample=tuple(shown),
-        schedule=tuple(path),
-    )
-
-
-def step_event(machine: Machine, state: State, step: Transition, number: int) -> Event:
-    """A transition of the machine as an event."""
-    gpu = machine.host.gpu
-    if step[0] == "host":
-        node = state[0][step[1]][0]
-        lane, label = gpu.threads[step[1]].name, described(node.call)
-    else:
-        op = machine.ops[step[1]]
-        node, lane = op.node, op.stream.name
-        label = described(node.call) + (" begins" if step[0] == "start" else "")
-    on_host = step[0] == "host"
-    verb = "call" if on_host else "run"
-    return Event(number, lane, on_host, verb, label, node.step, (), node.where)
-
-
 def overlap_lost(node: Node, recording: Recording, contract: Contract) -> MissingEdge:
     """Two operations stated to be concurrent that are ordered."""
     assert node.call is not None
     by_node = {m.node: m for m in recording.moments if not m.on_host}
     first, second = sorted((by_node[op] for op in node.call[1:3]), key=lambda m: m.index)
-    order = [*linear(recording.moments, recording.closed(down_set(second))), second]
+    order = [
+        *linear(recording.host, contract, recording.moments, recording.closed(down_set(second))),
+        second,
+    ]
     return MissingEdge(
         kind="overlap lost",
         first=site(first),

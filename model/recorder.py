@@ -276,6 +276,13 @@ class PatientRecording(Patient, Recording):
         """A query is answered true only once the work is done."""
         self.clocks.await_(self.sink.frontier(frontier))
 
+    def first(self, node: Node, thread: int, result: object) -> Any:
+        """A wait for a cell happens after the write that it saw."""
+        found = super().first(node, thread, result)
+        if node.call is not None and node.call[0] == "wait_cell":
+            self.clocks.current.clock = self.clocks.host
+        return found
+
 
 def plain(version: object) -> object:
     """The version that a staged copy carries in this run."""

@@ -15,7 +15,7 @@ from .effects import Carried, Copied, Effects, Late
 from .errors import BudgetSpent
 from .host import Host
 from .machine import Machine
-from .memory import UNWRITTEN, Region, Special
+from .memory import UNWRITTEN, Idempotent, Region, Special
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,6 +32,11 @@ TORN = Special("torn")
 MOST_STATES = 500_000
 
 
+def unwrapped(version: object) -> object:
+    """What is in memory in the end: an idempotent write leaves its version as any other does."""
+    return version.value if isinstance(version, Idempotent) else version
+
+
 class Begun(Late):
     """The version of a region while one write of it is under way."""
 
@@ -39,7 +44,7 @@ class Begun(Late):
 
     def __init__(self, write: tuple[Any, ...], version: object = None) -> None:
         self.write = write
-        self.version = version
+        self.version = unwrapped(version)
 
     def held_in(self, holds: dict[int, Any]) -> object:
         """Itself."""
@@ -61,7 +66,7 @@ class Ended(Late):
     def __init__(self, write: tuple[Any, ...], slot: int, version: object) -> None:
         self.write = write
         self.slot = slot
-        self.version = version
+        self.version = unwrapped(version)
 
     def held_in(self, holds: dict[int, Any]) -> object:
         """What is there in the end."""

@@ -53,15 +53,20 @@ def trace_single(
 ) -> None:
     """Trace the only schedule of a refuted program as a tree, so that it can be looked at."""
     host = found.host = Host(body, steps)
-    schedule = Schedule(host, contract, (), Noting(host.gpu))
-    while options := schedule.options():
-        schedule.take(*options[0])
-        if len(schedule.steps) >= RECORDED_CALLS:
-            found.cut = True
-            break
+    schedule = from_the_start(lambda: first_schedule(schedule_of(host, contract, ())))
+    found.cut = bool(schedule.options())
     found.ops = max(found.ops, sum(n for lane, n in schedule.clocks.ticks.items() if lane >= 0))
     host.verify()
     found.bad = [schedule.steps]
+
+
+def first_schedule(schedule: Schedule) -> Schedule:
+    """Take the first option again and again, up to a number of calls."""
+    while options := schedule.options():
+        schedule.take(*options[0])
+        if len(schedule.steps) >= RECORDED_CALLS:
+            break
+    return schedule
 
 
 def unrepeatable(body: Callable[[Gpu], None], steps: int) -> BadProtocol:
@@ -174,7 +179,7 @@ def edges_of(recordings: list[Recording]) -> list[tuple[Edge, Recording]]:
     """Every distinct missing edge of some schedules, each with its smallest witness first."""
     best: dict[Any, tuple[Edge, Recording]] = {}
     for recording in recordings:
-        for edge in missing_edges(recording.moments):
+        for edge in missing_edges(recording):
             known = best.get(edge.lines)
             if known is None or rank(edge.pair) < rank(known[0].pair):
                 best[edge.lines] = (edge, recording)

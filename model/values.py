@@ -17,7 +17,9 @@ from .effects import bits
 from .schedule import Schedule
 
 if TYPE_CHECKING:
-    from .calls import Reads
+    from collections.abc import Iterator
+
+    from .calls import Call, Reads
     from .clocks import Clock, Frontier
     from .host import Node
     from .memory import Region
@@ -220,6 +222,7 @@ class Patient(Schedule):
     def make_sink(self) -> Any:
         """Operations are kept until they can be carried out."""
         self.awaiting: dict[int, int] = {}
+        self.claims: list[Node] = []
         return Deferring(self.clocks)
 
     def results_of(self, thread: int) -> tuple[Any, ...]:
@@ -230,7 +233,17 @@ class Patient(Schedule):
         node, rest = self.points[thread]
         if rest is None and node.call is not None and node.call[0] == "wait_cell":
             return (None,) if self.sink.satisfied(node.call[1:3]) else ()
-        return super().results_of(thread)
+        results = super().results_of(thread)
+        if rest is None and node.call is not None and node.call[0] == "query" and results:
+            return self.answers(node.call, results)
+        return results
+
+    def answers(self, call: Call, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A query answers true only about work that can be done by now."""
+        awaits = self.front.query(call)
+        assert awaits is not None
+        stuck = awaits[0] & self.sink.pending
+        return tuple(result for result in results if not (result and stuck))
 
     def clock_frontier(self, frontier: Any) -> Frontier | None:
         """A frontier as the clocks know it; None for one that is not done."""
@@ -242,6 +255,21 @@ class Patient(Schedule):
         self.clocks.await_(self.sink.frontier(self.awaiting.pop(thread, 0)))
         super().take(thread, result)
         self.sink.settle()
+        self.judge()
+
+    def judge(self) -> None:
+        """Whether operations that are stated to be concurrent are ordered, once both are done."""
+        for node in [node for node in self.claims if not self.unfinished(node)]:
+            assert node.call is not None
+            self.claims.remove(node)
+            if self.clocks.ordered(*map(self.frontier_of, node.call[1:3])):
+                self.broken.append(node)
+
+    def unfinished(self, claim: Node) -> int:
+        """Of the operations that a claim is about, those that are not carried out yet."""
+        assert claim.call is not None
+        masks = [super(Patient, self).frontier_of(node) for node in claim.call[1:3]]
+        return (masks[0] | masks[1]) & self.sink.pending
 
     def first(self, node: Node, thread: int, result: object) -> Any:
         """A wait for a cell is the host's own; everything else as ever."""
@@ -252,6 +280,9 @@ class Patient(Schedule):
             self.clocks.enter(thread)
         if node.call[0] == "wait_cell":
             self.sink.wait_on_host(node.call[1], node.call[2])
+            return None
+        if node.call[0] == "concurrent" and self.unfinished(node):
+            self.claims.append(node)
             return None
         return super().first(node, thread, result)
 
@@ -282,8 +313,22 @@ class Patient(Schedule):
 
     @property
     def undecided(self) -> bool:
-        """Whether the machine must decide."""
-        return self.sink.undecided
+        """Whether the machine must decide: also where a wait hangs that an earlier write, over
+        which another one has gone, could have satisfied.
+        """
+        return self.sink.undecided or any(self.was_satisfied(*wait) for wait in self.stuck_waits())
+
+    def stuck_waits(self) -> Iterator[tuple[Cell, int]]:
+        """What is waited for in the end, by streams and host threads."""
+        yield from (op.awaits for op in self.hung() if op.awaits is not None)
+        for thread, (node, rest) in self.points.items():
+            free = not self.awaiting.get(thread, 0) & self.sink.pending and rest is None
+            if free and node.call is not None and node.call[0] == "wait_cell":
+                yield node.call[1], node.call[2]
+
+    def was_satisfied(self, cell: Cell, value: int) -> bool:
+        """Whether the cell was once large enough."""
+        return any(signal.value >= value for signal in self.sink.signals.get(cell, ()))
 
     def frontier_of(self, node: Node) -> Any:
         """The clocks' frontier of a call's operation."""

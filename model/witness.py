@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .edges import Edge, down_set
+from .linear import linear
 from .memory import POISON, UNWRITTEN, Special
 from .recorder import simulate, written
 from .replay import replay
@@ -36,7 +37,9 @@ class Sight(NamedTuple):
 def witness(recording: Recording, contract: Contract, edge: Edge) -> MissingEdge:
     """The counterexample of a missing edge, replayed in the machine before it is returned."""
     first, second, region, _size = edge.pair
-    before = linear(recording.moments, recording.closed(down_set(first, second)))
+    before = linear(
+        recording.host, contract, recording.moments, recording.closed(down_set(first, second))
+    )
     bad = worst_order(recording, before, first, second)
     schedule = replay(recording.host, contract, before, (first, second))
     shown = tuple(events(recording, before, bad.order))
@@ -62,7 +65,7 @@ Wrong = tuple["Moment", "Region", object, object]
 def wrong_version(recording: Recording, contract: Contract, wrong: Wrong) -> MissingEdge:
     """A read that is in order and finds a wrong version."""
     moment, region, _expected, _found = wrong
-    before = linear(recording.moments, recording.closed(down_set(moment)))
+    before = linear(recording.host, contract, recording.moments, recording.closed(down_set(moment)))
     schedule = replay(recording.host, contract, [*before, moment])
     writer = last_writer(before, region)
     origin = site(writer) if writer else Site(None, "nothing")
@@ -95,11 +98,6 @@ def last_writer(moments: list[Moment], region: Region) -> Moment | None:
     """The last moment that wrote a region."""
     writers = (m for m in reversed(moments) if any(r.slot == region.slot for r, _v in m.writes))
     return next(writers, None)
-
-
-def linear(moments: list[Moment], needed: dict[int, int]) -> list[Moment]:
-    """The moments of a down-set in issue order, which every happens-before order agrees with."""
-    return [moment for moment in moments if moment.tick <= needed.get(moment.lane, 0)]
 
 
 class Bad(NamedTuple):
