@@ -7,6 +7,7 @@ recursion, with no reduction and no merging of states:
 - a host thread's step is one call, or the second half of a call that first waits;
 - an op of a stream can start when the ops before it are finished; it loads when it starts, and
   stores when it finishes (with `split=False` it starts and finishes in one step);
+- a word that streams and host wait for is loaded and stored at once, and is never raced for;
 - there is a *race* where, in one state, two different threads or ops could access one region next
   (or a started op still is accessing it) and one of them stores.
 """
@@ -24,12 +25,14 @@ MOST_FALSES = 2
 class Op(NamedTuple):
     """An op of a stream: the ops before it, the regions it loads with the versions it expects,
     and the (region, version) that it stores, where ("of", region) is what it loaded there
-    and ("held", version) what a staged copy carries.
+    and ("held", version) what a staged copy carries. `sets` and `needs` are (cell, value).
     """
 
     before: frozenset[int]
     loads: tuple[tuple[str, Any], ...]
     stores: tuple[tuple[str, Any], ...]
+    sets: tuple[int, int] | None = None
+    needs: tuple[int, int] | None = None
 
 
 class Thread(NamedTuple):
@@ -57,6 +60,10 @@ class State(NamedTuple):
     events: dict[int, frozenset[int]] = {}  # noqa: RUF012 - never changed
     locks: dict[int, int] = {}  # noqa: RUF012 - never changed
     queues: dict[int, tuple[int, ...]] = {}  # noqa: RUF012 - never changed
+    cells: dict[int, int] = {}  # noqa: RUF012 - never changed
+    posts: dict[tuple[int, int], frozenset[int]] = {}  # noqa: RUF012 - never changed
+    earlier: dict[int, frozenset[int]] = {}  # noqa: RUF012 - never changed
+    last: dict[int, frozenset[int]] = {}  # noqa: RUF012 - never changed
 
 
 class TooLarge(Exception):
@@ -97,7 +104,8 @@ class Interleaver:
             self.paths += 1
             if self.paths > self.most:
                 raise TooLarge
-            if any(thread.todo or thread.rest for thread in state.threads.values()):
+            left = any(t.todo or t.rest or t.awaits for t in state.threads.values())
+            if left or len(state.finished) < len(state.ops):
                 self.deadlock = True
             else:
                 self.finals.add(frozenset(state.memory.items()))
@@ -116,6 +124,7 @@ class Interleaver:
             index
             for index, op in enumerate(state.ops)
             if index not in state.started and op.before <= state.finished
+            if op.needs is None or state.cells.get(op.needs[0], 0) >= op.needs[1]
         ]
 
     def look(self, state: State) -> None:
@@ -153,7 +162,9 @@ class Interleaver:
         memory = dict(state.memory)
         for region, version in state.ops[index].stores:
             put_version(memory, region, self.stored(state, index, version))
-        return state._replace(memory=memory, finished=state.finished | {index})
+        sets = state.ops[index].sets
+        cells = {**state.cells, sets[0]: sets[1]} if sets else state.cells
+        return state._replace(memory=memory, finished=state.finished | {index}, cells=cells)
 
     def stored(self, state: State, index: int, version: Any) -> Any:
         """The version that an op stores: its own, one it loaded, or one held since its call."""
@@ -190,12 +201,14 @@ class Interleaver:
         verb, *given = statement
         if verb in {"synchronize_event", "poll", "query_event"}:
             return [("event", given[0])]
-        if verb in {"launch", "synchronize_stream", "query_stream", "destroy"}:
+        if verb in {"launch", "synchronize_stream", "query_stream", "destroy", "write_value",
+                    "wait_value", "wait_post"}:  # fmt: skip
             return [("stream", self.slot(given[0]))]
         if verb in {"record", "wait"}:
             event, stream = given if verb == "record" else given[::-1]
             return [("event", event), ("stream", self.slot(stream))]
-        return [("stream", self.slot(given[2]))] if verb == "memcpy_async" else []
+        streams = given[2:3] if verb in {"memcpy_async", "memset_async"} else []
+        return [("stream", self.slot(stream)) for stream in streams]
 
     def with_thread(self, state: State, number: int, thread: Thread) -> State:
         """The state with this thread in it."""
@@ -267,6 +280,14 @@ class Interleaver:
         other = state.threads[statement[1]]
         return [] if other.todo or other.awaits or other.rest else [state]
 
+    def on_set_cell(self, state: State, _number: int, statement: Any, _step: Any) -> list[State]:
+        _verb, cell, value = statement
+        return [state._replace(cells={**state.cells, cell: value})]
+
+    def on_wait_cell(self, state: State, _number: int, statement: Any, _step: Any) -> list[State]:
+        _verb, cell, value = statement
+        return [state] if state.cells.get(cell, 0) >= value else []
+
     def on_query_event(self, state: State, number: int, statement: Any, step: Any) -> list[State]:
         snapshot = state.events.get(statement[1], frozenset())
         return self.answers(state, number, snapshot, statement, step)
@@ -305,25 +326,78 @@ class Interleaver:
         return state
 
     def launch(
-        self, state: State, _number: int, stream: int, reads: Any, writes: Any, step: Any
+        self, state: State, _number: int, stream: int, reads: Any, writes: Any, *given: Any
     ) -> State:
+        *early, step = given
         loads = tuple((region, in_step(version, step)) for region, version in reads)
         loads += tuple((version, None) for _region, version in writes if isinstance(version, str))
         stores = tuple(
             (region, ("of", v) if isinstance(v, str) else in_step(v, step)) for region, v in writes
         )
-        return self.issue(state, stream, loads, stores)
+        slot, mine = self.slot(stream), frozenset({len(state.ops)})
+        if not early or not early[0] or self.hip:
+            before = self.joined(state, stream, self.tail(state, stream))
+            after = self.issue(state, stream, loads, stores)
+            return self.first_of(after, slot, before, mine)
+        before = self.joined(state, stream, state.earlier.get(slot, frozenset()))
+        awaited = state.last.get(slot, frozenset()) if early[0] == "waits" else frozenset()
+        state = state._replace(ops=(*state.ops, Op(before | awaited, loads, stores)))
+        tails = {**state.tails, slot: state.tails.get(slot, frozenset()) | mine}
+        return self.first_of(state._replace(tails=tails), slot, before | awaited, mine)
 
-    def issue(self, state: State, stream: int, loads: Any, stores: Any) -> State:
+    def first_of(
+        self, state: State, slot: int, earlier: frozenset[int], last: frozenset[int]
+    ) -> State:
+        """A stream's next early kernel may start after `earlier`; the one before it is `last`."""
+        return state._replace(
+            earlier={**state.earlier, slot: earlier}, last={**state.last, slot: last}
+        )
+
+    def issue(self, state: State, stream: int, loads: Any, stores: Any, **cells: Any) -> State:
         """An op at the end of a stream: after all before it there; NULL and blocking streams are
         ordered with each other.
         """
-        before = self.tail(state, stream)
-        if self.kind(stream) == "blocking":
-            before |= self.null_tail(state)
-        ops = (*state.ops, Op(before, loads, stores))
-        tails = {**state.tails, self.slot(stream): frozenset({len(state.ops)})}
-        return state._replace(ops=ops, tails=tails)
+        before = self.joined(state, stream, self.tail(state, stream))
+        ops = (*state.ops, Op(before, loads, stores, **cells))
+        mine = frozenset({len(state.ops)})
+        tails = {**state.tails, self.slot(stream): mine}
+        state = state._replace(ops=ops, tails=tails)
+        return self.first_of(state, self.slot(stream), mine, mine)
+
+    def joined(self, state: State, stream: int, work: frozenset[int]) -> frozenset[int]:
+        """Work, with that of the NULL stream for a blocking one."""
+        return work | self.null_tail(state) if self.kind(stream) == "blocking" else work
+
+    def memset_async(
+        self, state: State, _number: int, region: str, version: Any, stream: int
+    ) -> State:
+        return self.issue(state, stream, (), ((region, version),))
+
+    def write_value(self, state: State, _number: int, stream: int, cell: int, value: int) -> State:
+        return self.issue(state, stream, (), (), sets=(cell, value))
+
+    def wait_value(self, state: State, _number: int, stream: int, cell: int, value: int) -> State:
+        return self.issue(state, stream, (), (), needs=(cell, value))
+
+    def post_read(self, state: State, number: int, _agent: int, *given: Any) -> State:
+        region, version, slot = given
+        return self.post(state, (number, slot), ((region, version),), ())
+
+    def post_write(self, state: State, number: int, _agent: int, *given: Any) -> State:
+        region, version, slot = given
+        return self.post(state, (number, slot), (), ((region, version),))
+
+    def post(self, state: State, key: tuple[int, int], loads: Any, stores: Any) -> State:
+        """An op after nothing."""
+        posts = {**state.posts, key: frozenset({len(state.ops)})}
+        ops = (*state.ops, Op(frozenset(), loads, stores))
+        return state._replace(ops=ops, posts=posts)
+
+    def synchronize_post(self, state: State, number: int, slot: int) -> State:
+        return self.until(state, number, state.posts[number, slot])
+
+    def wait_post(self, state: State, number: int, stream: int, slot: int) -> State:
+        return self.awaits(state, stream, self.tail(state, stream), state.posts[number, slot])
 
     def kind(self, stream: int) -> str:
         """The kind of a stream; the NULL stream is -1."""
@@ -355,8 +429,16 @@ class Interleaver:
     def wait(self, state: State, _number: int, stream: int, event: int) -> State:
         work = self.null_tail(state) if self.hip and self.kind(stream) == "null" else None
         work = self.tail(state, stream) if work is None else work
-        tails = {**state.tails, self.slot(stream): work | state.events.get(event, frozenset())}
-        return state._replace(tails=tails)
+        return self.awaits(state, stream, work, state.events.get(event, frozenset()))
+
+    def awaits(
+        self, state: State, stream: int, work: frozenset[int], more: frozenset[int]
+    ) -> State:
+        """The stream goes on after its work and more, early kernels after that too."""
+        slot = self.slot(stream)
+        earlier, last = (held.get(slot, frozenset()) for held in (state.earlier, state.last))
+        state = self.first_of(state, slot, earlier | more, last | more)
+        return state._replace(tails={**state.tails, slot: work | more})
 
     def until(
         self, state: State, number: int, work: frozenset[int], statement: Any = None
@@ -373,8 +455,8 @@ class Interleaver:
     def synchronize_stream(self, state: State, number: int, stream: int) -> State:
         return self.until(state, number, self.tail(state, stream))
 
-    def synchronize_device(self, state: State, number: int) -> State:
-        return self.until(state, number, frozenset(range(len(state.ops))))
+    def synchronize_device(self, state: State, number: int, _device: int = 0) -> State:
+        return self.until(state, number, frozenset().union(*state.tails.values()))
 
     def destroy(self, state: State, number: int, stream: int) -> State:
         return self.until(state, number, self.tail(state, stream)) if self.hip else state

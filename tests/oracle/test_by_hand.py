@@ -71,11 +71,11 @@ def test_drawings(kit: Any, oracle: Any, name: str, number: int) -> None:
         events=0, locks=0, queues=(), threads=drawn.threads,
     )  # fmt: skip
     contract = engines.CONTRACTS[number]
-    found = engines.walk(kit.host(program), contract)
+    found = engines.walk(kit.host(program, contract), contract)
     assert oracle.Interleaver(program, contract.name, split=False).paths == drawn.interleavings
     assert engines.paths(found) == drawn.interleavings
     assert found.states == drawn.states
-    assert engines.order(kit.host(program), contract).executions == drawn.schedules
+    assert engines.order(kit.host(program, contract), contract).executions == drawn.schedules
     if drawn.closely is not None:
         assert oracle.Interleaver(program, contract.name).paths == drawn.closely
 

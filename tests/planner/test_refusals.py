@@ -13,7 +13,7 @@ import numpy as np
 from streamorder.validation.planner import Plan, PlanRefused, plan_prefill, plan_sizes
 
 
-def plan(*, strict: bool = True, **changes: Any) -> Plan:  # noqa: ANN401 - any argument
+def plan(*, strict: bool = True, **changes: Any) -> Plan:
     """Plan two rows on four units with 256-query tiles, but for `changes`."""
     call = {
         "qo_indptr": [0, 300, 556],

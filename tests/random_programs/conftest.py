@@ -38,22 +38,36 @@ class Kit:
         self.generator = load("generator")
         self.shaping = load("shaping")
         self.engines = load("engines")
+        self.wide = load("wide")
+        wishes = [load(f"wishes_{kind}") for kind in ("graphs", "memory", "signals")]
+        self.wishes = {name: wish for module in wishes for name, wish in module.WISHES.items()}
+        self.thread = type("Thread", (load("verbs").Verbs, self.programs.Thread), {})
 
     def draw(self, source: random.Random | int, profile: str = "mixed") -> Any:
-        """A random program of this profile (see `Sizes`)."""
+        """A random program of this profile (see `Sizes`, and `Wide`)."""
         rng = random.Random(source) if isinstance(source, int) else source  # noqa: S311
+        if profile in self.wide.PROFILES:
+            return self.programs.Program(**self.wide.Wide(rng, profile, self.wishes).fields())
         maker = self.generator.Maker(rng, self.generator.Sizes(profile))
         return self.programs.Program(**self.shaping.fields_of(maker))
 
-    def host(self, program: Any) -> Host:
+    def body(self, program: Any, contract: Any) -> Any:
+        """The protocol function of a program, without what the contract does not have."""
+        program = program._replace(event_nodes=contract.event_nodes)
+        return self.programs.protocol_of(program, self.thread)
+
+    def host(self, program: Any, contract: Any) -> Host:
         """The traced host of a program."""
-        return Host(self.programs.protocol_of(program), program.steps)
+        return Host(self.body(program, contract), program.steps)
 
     def compared(self, program: Any, contract: Any) -> tuple[Any, Any, Any]:
-        """The machine's facts, the order engine's, and the machine's walk."""
-        found = self.engines.walk(self.host(program), contract)
-        decided = self.engines.order(self.host(program), contract)
-        return self.engines.facts_of(found), decided.facts, found
+        """The machine's facts, the order engine's, and the machine's walk; the machine's facts
+        twice where it must decide.
+        """
+        found = self.engines.walk(self.host(program, contract), contract)
+        decided = self.engines.order(self.host(program, contract), contract)
+        facts = self.engines.facts_of(found)
+        return facts, facts if decided.undecided else decided.facts, found
 
 
 @pytest.fixture(scope="session")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from streamorder.model import host_order
+from streamorder.model.again import from_the_start
 from streamorder.model.clocks import Clocks
 from streamorder.model.contract import CUDA, CUDA_HMM, HIP
 from streamorder.model.errors import BudgetSpent
 from streamorder.model.explore import Exploration, explore
-from streamorder.model.host_order import Cells, dependent, own_footprint
+from streamorder.model.host_order import Cells, dependent
 from streamorder.model.memory import UNWRITTEN
 from streamorder.model.schedule import Schedule
 from streamorder.model.search import Search
+from streamorder.model.values import Patient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +38,7 @@ CONTRACTS = (
     settled(CUDA),
     settled(CUDA_HMM),
 )
+UNCERTAIN = (CUDA.uncertain, HIP.uncertain)
 
 
 class Facts(NamedTuple):
@@ -69,11 +73,19 @@ def walk(host: Host, contract: Contract, *, alone: bool = True, most: int = 20_0
 def facts_of(found: Exploration) -> Facts:
     """What the machine found."""
     return Facts(
-        frozenset(repr(first.region) for _state, first, _second in found.hazards),
-        frozenset((repr(wrong.region), wrong.expected) for _s, _t, wrong in found.wrongs),
+        frozenset(named(first.region) for _state, first, _second in found.hazards),
+        frozenset((named(wrong.region), wrong.expected) for _s, _t, wrong in found.wrongs),
         bool(found.deadlocks),
-        frozenset(frozenset(memory.items()) for memory in found.outcomes),
+        frozenset(
+            frozenset((name, version) for name, version in memory.items() if "(read)" not in name)
+            for memory in found.outcomes
+        ),
     )
+
+
+def named(region: Region) -> str:
+    """A region by the first name that its memory had."""
+    return repr(region.buffer.gpu.regions[region.slot])
 
 
 class Collecting(Clocks):
@@ -86,31 +98,36 @@ class Collecting(Clocks):
 
     def race(self, region: Region, /) -> None:
         """Remember the region."""
-        self.races.add(repr(region))
+        self.races.add(named(region))
 
     def wrong(self, region: Region, expected: object, /) -> None:
         """Remember what was expected where."""
-        self.wrongs.add((repr(region), expected))
+        self.wrongs.add((named(region), expected))
 
     def final(self) -> frozenset[Any]:
         """The versions that memory holds."""
         return frozenset(
             (repr(region), cell[2])
             for region, cell in zip(self.gpu.regions, self.memory, strict=False)
-            if cell[2] is not UNWRITTEN
+            if cell[2] is not UNWRITTEN and "(read)" not in repr(region)
         )
 
 
 class Decided(NamedTuple):
-    """What a search of host schedules found: the facts, and how many schedules it ran."""
+    """What a search of host schedules found: the facts, and how many schedules it ran.
+
+    `undecided` says that clocks cannot decide some of them: the machine must.
+    """
 
     facts: Facts
     executions: int
+    undecided: bool
 
 
 def scheduled(host: Host, contract: Contract) -> Schedule:
     """A schedule before its first step."""
-    return Schedule(host, contract, (), Collecting(host.gpu))
+    kind = Patient if host.gpu.cells_used else Schedule
+    return kind(host, contract, (), Collecting(host.gpu))
 
 
 def decided(schedules: Iterator[Schedule] | Search, most: int) -> Decided:
@@ -118,7 +135,7 @@ def decided(schedules: Iterator[Schedule] | Search, most: int) -> Decided:
     races: set[str] = set()
     wrongs: set[tuple[str, object]] = set()
     finals: set[Any] = set()
-    deadlock, count = False, 0
+    deadlock, undecided, count = False, False, 0
     for schedule in schedules:
         clocks: Any = schedule.clocks
         count += 1
@@ -126,17 +143,18 @@ def decided(schedules: Iterator[Schedule] | Search, most: int) -> Decided:
             raise BudgetSpent("too many schedules")
         races |= clocks.races
         wrongs |= clocks.wrongs
-        if schedule.blocked():
+        undecided |= schedule.undecided
+        if schedule.blocked() or schedule.hung():
             deadlock = True
         else:
             finals.add(clocks.final())
     facts = Facts(frozenset(races), frozenset(wrongs), deadlock, frozenset(finals))
-    return Decided(facts, count)
+    return Decided(facts, count, undecided)
 
 
 def order(host: Host, contract: Contract, most: int = 3_000) -> Decided:
     """The order engine's facts."""
-    return decided(Search(lambda: scheduled(host, contract)), most)
+    return from_the_start(lambda: decided(Search(lambda: scheduled(host, contract)), most))
 
 
 def every_schedule(host: Host, contract: Contract, most: int) -> Iterator[tuple[Schedule, Any]]:
@@ -168,7 +186,7 @@ def take(schedule: Schedule, step: Any, events: list[Any]) -> None:
     schedule.take(*step)
     touched = cells.take()
     if rest is None:
-        touched |= own_footprint(node.call)
+        touched |= host_order.own_footprint(node.call)
     events.append((*step, touched))
 
 

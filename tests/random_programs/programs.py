@@ -17,8 +17,9 @@ buffers by name (`"d0"`, or `"d0.a"` for a part):
     ("spawn", thread)                         ("join", thread)
     ("steps", body)
 
-A version is a number or `("n", k)`, the step number plus k. `get` runs its body when the item is
-not 0. `concurrent` is about the thread's last two launches.
+`verbs` has those of graphs, allocation, cells and so on. A version is a number, `("n", k)`, the
+step number plus k, or `("same", k)`, an idempotent k. `get` runs its body when the item is not 0.
+`concurrent` is about the thread's last two launches.
 """
 
 # ruff: noqa: D102 - the methods named after verbs issue that call
@@ -36,12 +37,23 @@ Statement = tuple[Any, ...]
 Body = tuple[Statement, ...]
 
 
+VERBS = frozenset(
+    """launch memcpy memcpy_async memset memset_async write read record wait synchronize_event
+    synchronize_stream synchronize_device poll query_event query_stream destroy concurrent lock
+    choose put get spawn join steps host_func capture record_node wait_node replay malloc free
+    malloc_async free_async write_value wait_value set_cell wait_cell post_read post_write
+    synchronize_post wait_post""".split()  # noqa: SIM905 - a list of them would take forty lines
+)
+
+
 class Program(NamedTuple):
     """A program: its objects, and a body for each host thread (the first one is the main thread's).
 
-    - `streams` holds (kind, thread that makes it), the kind being null, blocking or plain;
+    - `streams` holds (kind, thread that makes it), the kind being null, blocking or plain, the same
+      with " 1" for the second device, or per-thread;
     - `buffers` holds (name, kind of memory, parts);
-    - `queues` holds capacities.
+    - `queues` holds capacities;
+    - `event_nodes` says whether the contract has them: without, they are left out.
     """
 
     streams: tuple[tuple[str, int], ...]
@@ -51,6 +63,9 @@ class Program(NamedTuple):
     queues: tuple[int | None, ...]
     threads: tuple[Body, ...]
     steps: int = 1
+    cells: int = 0
+    agents: int = 0
+    event_nodes: bool = False
 
 
 class Table(NamedTuple):
@@ -61,10 +76,14 @@ class Table(NamedTuple):
     events: tuple[Any, ...]
     locks: tuple[Any, ...]
     queues: tuple[Any, ...]
+    cells: tuple[Any, ...]
+    agents: tuple[Any, ...]
+    carries_out: type[Thread]
+    graphs: tuple[tuple[int, Any], ...] = ()
 
 
-def protocol_of(program: Program) -> Callable[[Gpu], None]:
-    """The protocol function of a program."""
+def protocol_of(program: Program, carries_out: type[Thread] | None = None) -> Callable[[Gpu], None]:
+    """The protocol function of a program; the class has its verbs."""
 
     def body(gpu: Gpu) -> None:
         table = Table(
@@ -73,24 +92,29 @@ def protocol_of(program: Program) -> Callable[[Gpu], None]:
             tuple(gpu.event(f"e{i}") for i in range(program.events)),
             tuple(gpu.lock(f"l{i}") for i in range(program.locks)),
             tuple(gpu.queue(capacity, f"q{i}") for i, capacity in enumerate(program.queues)),
+            tuple(gpu.cell(f"c{i}") for i in range(program.cells)),
+            tuple(gpu.agent(f"a{i}") for i in range(program.agents)),
+            carries_out or Thread,
         )
-        Thread(gpu, program, table).run(program.threads[0], None)
+        table.carries_out(gpu, program, table).run(program.threads[0], None)
 
     return body
 
 
 def make(gpu: Gpu, name: str, kind: str, parts: tuple[str, ...]) -> Any:
     """A buffer of this kind of memory."""
-    return getattr(gpu, kind)(name, parts=parts)
+    kind, _, device = kind.partition(" ")
+    return getattr(gpu, kind)(name, parts=parts, **({"device": int(device)} if device else {}))
 
 
 def streams_of(gpu: Gpu, program: Program, thread: int, known: tuple[Any, ...]) -> tuple[Any, ...]:
     """The streams, those that this thread makes included."""
     made = list(known)
-    for i, (kind, maker) in enumerate(program.streams):
-        if maker == thread:
-            null = kind == "null"
-            made[i] = gpu.null_stream if null else gpu.stream(f"s{i}", kind == "blocking")
+    for i, (name, maker) in enumerate(program.streams):
+        if maker == thread and name != "per-thread":
+            kind, _, device = name.partition(" ")
+            number, null = int(device or 0), kind == "null"
+            made[i] = gpu.null(number) if null else gpu.stream(f"s{i}", kind == "blocking", number)
     return tuple(made)
 
 
@@ -99,7 +123,7 @@ def host_thread(thread: int) -> Callable[[Gpu, Program, Table], None]:
 
     def run(gpu: Gpu, program: Program, table: Table) -> None:
         table = table._replace(streams=streams_of(gpu, program, thread, table.streams))
-        Thread(gpu, program, table).run(program.threads[thread], None)
+        table.carries_out(gpu, program, table).run(program.threads[thread], None)
 
     run.__name__ = f"thread{thread}"
     return run
@@ -119,9 +143,20 @@ class Thread:
 
     def run(self, body: Body, step: int | None) -> None:
         """Carry out a body, within this step of the step loop."""
-        for verb, *arguments in body:
+        for statement in body:
             self.step = step
-            getattr(self, verb)(*arguments)
+            self.carry_out(statement)
+
+    def carry_out(self, statement: Statement) -> None:
+        """Carry out one statement."""
+        verb, *arguments = statement
+        getattr(self, verb)(*arguments)
+
+    def stream(self, index: int) -> Any:
+        """The stream of this index."""
+        if self.program.streams[index][0] == "per-thread":
+            return self.gpu.per_thread_stream
+        return self.table.streams[index]
 
     def region(self, name: str) -> Any:
         """The buffer or part of this name."""
@@ -132,51 +167,54 @@ class Thread:
         """A version in this step."""
         if isinstance(version, str):
             return self.region(version)
-        return (self.step or 0) + version[1] if isinstance(version, tuple) else version
+        if not isinstance(version, tuple):
+            return version
+        if version[0] == "same":
+            return self.gpu.idempotent(version[1])
+        return (self.step or 0) + version[1]
 
-    def launch(self, stream: int, reads: Any, writes: Any) -> None:
-        self.launched.append(
-            self.gpu.launch(
-                "kernel",
-                self.table.streams[stream],
-                reads={self.region(name): self.version(version) for name, version in reads},
-                writes={self.region(name): self.version(version) for name, version in writes},
-            )
-        )
+    def versions(self, pairs: Any) -> dict[Any, Any]:
+        """Versions of regions in this step."""
+        return {self.region(name): self.version(version) for name, version in pairs}
+
+    def launch(self, stream: int, reads: Any, writes: Any, early: bool | str = False) -> None:
+        reads, writes, on = self.versions(reads), self.versions(writes), self.stream(stream)
+        self.launched.append(self.gpu.launch("kernel", on, reads, writes, early))
 
     def memcpy(self, dst: str, src: str) -> None:
         self.gpu.memcpy(self.region(dst), self.region(src))
 
-    def memcpy_async(self, dst: str, src: str, stream: int) -> None:
-        self.gpu.memcpy_async(self.region(dst), self.region(src), self.table.streams[stream])
+    def memcpy_async(self, dst: str, src: str, stream: int, source: str | None = None) -> None:
+        self.gpu.memcpy_async(self.region(dst), self.region(src), self.stream(stream), source)
 
     def memset(self, name: str, version: Any) -> None:
         self.gpu.memset(self.region(name), self.version(version))
 
     def memset_async(self, name: str, version: Any, stream: int) -> None:
-        stream_ = self.table.streams[stream]
-        self.gpu.memset_async(self.region(name), self.version(version), stream_)
+        self.gpu.memset_async(self.region(name), self.version(version), self.stream(stream))
 
     def write(self, name: str, version: Any) -> None:
-        self.gpu.write(self.region(name), self.version(version))
+        same = isinstance(version, tuple) and version[0] == "same"
+        known = version[1] if same else self.version(version)
+        self.gpu.write(self.region(name), known, idempotent=same)
 
     def read(self, name: str, version: Any) -> None:
         self.gpu.read(self.region(name), self.version(version))
 
     def record(self, event: int, stream: int) -> None:
-        self.table.events[event].record(self.table.streams[stream])
+        self.table.events[event].record(self.stream(stream))
 
     def wait(self, stream: int, event: int) -> None:
-        self.table.streams[stream].wait(self.table.events[event])
+        self.stream(stream).wait(self.table.events[event])
 
     def synchronize_event(self, event: int) -> None:
         self.table.events[event].synchronize()
 
     def synchronize_stream(self, stream: int) -> None:
-        self.table.streams[stream].synchronize()
+        self.stream(stream).synchronize()
 
-    def synchronize_device(self) -> None:
-        self.gpu.synchronize()
+    def synchronize_device(self, device: int = 0) -> None:
+        self.gpu.synchronize(device)
 
     def poll(self, event: int) -> None:
         self.table.events[event].poll()
@@ -185,10 +223,10 @@ class Thread:
         self.run(yes if self.table.events[event].query() else no, self.step)
 
     def query_stream(self, stream: int, yes: Body, no: Body) -> None:
-        self.run(yes if self.table.streams[stream].query() else no, self.step)
+        self.run(yes if self.stream(stream).query() else no, self.step)
 
     def destroy(self, stream: int) -> None:
-        self.table.streams[stream].destroy()
+        self.stream(stream).destroy()
 
     def concurrent(self) -> None:
         if len(self.launched) > 1:
@@ -241,7 +279,7 @@ def is_body(argument: object) -> bool:
         isinstance(argument, tuple)
         and bool(argument)
         and all(isinstance(part, tuple) and part and isinstance(part[0], str) for part in argument)
-        and all(hasattr(Thread, part[0]) for part in argument)
+        and all(part[0] in VERBS for part in argument)
     )
 
 
@@ -250,15 +288,48 @@ def features(program: Program) -> set[str]:
     found = {kind for kind, _maker in program.streams} | {kind for _n, kind, _p in program.buffers}
     found |= {f"{len(program.threads)} threads"}
     found |= {"parts" for _name, _kind, parts in program.buffers if parts}
-    for verb, *arguments in (s for body in program.threads for s in statements(body)):
-        found.add(verb)
-        if verb == "launch":
-            found |= {"kernel reads" for _pair in arguments[1]}
-            found |= {"kernel expects" for _name, version in arguments[1] if version is not None}
-            found |= {"kernel copies" for _name, version in arguments[2] if type(version) is str}
-        elif verb == "lock" and len(arguments[0]) > 1:
-            found.add("nested locks")
+    kinds = {name: kind for name, kind, _parts in program.buffers}
+    replays = set()
+    for statement in (s for body in program.threads for s in statements(body)):
+        verb, *arguments = statement
+        found |= {verb, *features_of(statement, kinds)}
+        if verb == "replay":
+            replays.add(tuple(arguments[:2]))
         elif verb == "put":
             bounded = program.queues[arguments[0]] is not None
             found.add("bounded queue" if bounded else "unbounded queue")
+    graphs = {graph for graph, _stream in replays}
+    found |= {"several graphs"} if len(graphs) > 1 else set()
+    found |= {"replay from two streams"} if len(replays) > len(graphs) else set()
+    return found
+
+
+def features_of(statement: Statement, kinds: dict[str, str]) -> set[str]:
+    """What occurs in one statement."""
+    verb, *arguments = statement
+    found: set[str] = set()
+    if verb == "launch":
+        found |= {"kernel reads" for _pair in arguments[1]}
+        found |= {"kernel expects" for _name, version in arguments[1] if version is not None}
+        found |= {"kernel copies" for _name, version in arguments[2] if type(version) is str}
+        found |= {f"early {how}" for how in arguments[3:]}
+        found |= {"idempotent" for _name, version in arguments[2] if str(version).startswith("('s")}
+    elif verb == "lock" and len(arguments[0]) > 1:
+        found.add("nested locks")
+    elif verb == "memcpy_async":
+        found |= {f"source {when}" for when in arguments[3:]}
+        ends = {kinds.get(name, "device") for name in arguments[:2]}
+        found |= {"peer copy"} if ends == {"device", "device 1"} else set()
+    elif verb == "capture":
+        inner = list(statements(arguments[2]))
+        found |= {"fork in graph" for inside in inner if inside[0] == "wait"}
+        copies = [inside for inside in inner if inside[0] == "memcpy_async"]
+        found |= {f"{kinds[inside[2]]} copy node" for inside in copies}
+        found |= {"event node" for inside in inner if inside[0] in {"record_node", "wait_node"}}
+    elif verb == "replay":
+        found |= {"bound expectation" for _pair in arguments[2]}
+    elif verb in {"malloc", "malloc_async"}:
+        found |= {"address reused"} if arguments[-1] else set()
+    elif verb == "free_async":
+        found |= {"used by" for _stream in arguments[2]}
     return found

@@ -50,9 +50,9 @@ def population(kit: Any) -> Population:
         for contract in kit.engines.CONTRACTS[:2]:
             try:
                 started = time.process_time()
-                found = kit.engines.walk(kit.host(program), contract)
+                found = kit.engines.walk(kit.host(program, contract), contract)
                 seconds += time.process_time() - started
-                decided = kit.engines.order(kit.host(program), contract)
+                decided = kit.engines.order(kit.host(program, contract), contract)
             except BudgetSpent:
                 spent += 1
                 continue
@@ -139,8 +139,8 @@ def test_states_do_not_depend_on_form(kit: Any) -> None:
         if "spawn" in kit.programs.features(program):
             continue
         for contract in kit.engines.CONTRACTS[:2]:
-            short = kit.engines.walk(kit.host(program), contract)
-            full = kit.engines.walk(kit.host(program), contract, alone=False)
+            short = kit.engines.walk(kit.host(program, contract), contract)
+            full = kit.engines.walk(kit.host(program, contract), contract, alone=False)
             assert (short.states, short.transitions) == (full.states, full.transitions), seed
             assert kit.engines.facts_of(short) == kit.engines.facts_of(full), seed
             compared += 1
@@ -155,7 +155,8 @@ def test_concurrent_means_both_can_run(kit: Any) -> None:
         found = kit.programs.features(program)
         if "spawn" in found or "concurrent" not in found:
             continue
-        host, contract = kit.host(program), kit.engines.CONTRACTS[seed % 2]
+        contract = kit.engines.CONTRACTS[seed % 2]
+        host = kit.host(program, contract)
         walk = kit.engines.walk(host, contract, alone=False)
         claimed, failed = kit.engines.claims(host, contract)
         together = kit.engines.together(walk)
