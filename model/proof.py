@@ -284,6 +284,7 @@ def closed_states(program: Program, at: list[int]) -> list[tuple[Path, str]]:
         if form is not None and form not in known:
             known[form] = path
             waiting.append(path)
+    objects = len(program.gpu.cells) + len(program.gpu.regions)
     while waiting:
         path = waiting.pop(0)
         steps = len(path) - 1
@@ -297,7 +298,6 @@ def closed_states(program: Program, at: list[int]) -> list[tuple[Path, str]]:
                 waiting.append(longer)
         if program.scale.grown:
             return []
-        objects = len(program.gpu.cells) + len(program.gpu.regions)
         most = MOST_STATES + 4 * program.scale.size + objects**2
         if len(known) > most:
             raise Unprovable(
