@@ -54,8 +54,6 @@ PURE_BUILTINS = frozenset(
         "filter",
         "float",
         "frozenset",
-        "getattr",
-        "hasattr",
         "int",
         "isinstance",
         "issubclass",
@@ -72,7 +70,6 @@ PURE_BUILTINS = frozenset(
         "reversed",
         "round",
         "set",
-        "setattr",
         "slice",
         "sorted",
         "str",
@@ -87,6 +84,14 @@ PURE_BUILTINS = frozenset(
         "object",
     ]
 )
+
+
+OF_GPU = frozenset(vars(Gpu(0))) | {"loop", "reading", "_call"}
+SUBCLASSED = (int, float, complex, str, bytes, list, tuple, dict, set, frozenset, deque)
+ENDED = (bool, Pairs)
+INNARDS = frozenset({"serial", "serials", "slot", "cells", "regions", "syncs"})
+"""Attributes of API objects that count what was made: another number in every step."""
+HARMLESS = frozenset({"__init__", "__name__", "__enter__", "__exit__", "__len__", "__post_init__"})
 
 
 class HostState:
@@ -121,7 +126,7 @@ class HostState:
 
     def of(self, thing: Any) -> Any:
         """The normal form of a thing."""
-        if isinstance(thing, SCALARS):
+        if type(thing) in SCALARS or isinstance(thing, Special):
             return type(thing).__name__, thing if isinstance(thing, (int, str, bytes)) else repr(
                 thing
             )
@@ -131,8 +136,10 @@ class HostState:
             return self.handle(thing)
         if isinstance(thing, Region):
             return "region", self.handle(thing.buffer), thing.index
-        if isinstance(thing, (Gpu, Protocol, CodeType)) or thing is None:
+        if isinstance(thing, (Protocol, CodeType)):
             return type(thing).__name__
+        if isinstance(thing, Gpu):
+            return "Gpu", self.mapping({n: v for n, v in vars(thing).items() if n not in OF_GPU})
         if id(thing) in self.numbers:
             return "again", self.numbers[id(thing)]
         self.numbers[id(thing)] = len(self.numbers)
@@ -149,6 +156,12 @@ class HostState:
     def composite(self, thing: Any) -> tuple[Any, ...]:
         """Containers, functions, classes and instances."""
         name = type(thing).__name__
+        if (
+            isinstance(thing, SUBCLASSED)
+            and type(thing) not in SUBCLASSED
+            and type(thing) not in ENDED
+        ):
+            return self.derived(thing, name)
         if isinstance(thing, (list, tuple, deque)):
             return name, tuple(self.of(part) for part in thing)
         if isinstance(thing, dict):
@@ -160,6 +173,15 @@ class HostState:
         if isinstance(thing, partial):
             return name, self.of(thing.func), self.of(thing.args), self.of(thing.keywords)
         return self.callable_or_instance(thing, name)
+
+    def derived(self, thing: Any, name: str) -> tuple[Any, ...]:
+        """An instance of a subclass of a builtin: only named tuples hold nothing else."""
+        if isinstance(thing, Enum):
+            return name, thing.name
+        if not isinstance(thing, tuple) or getattr(thing, "__dict__", None):
+            raise Unprovable(f"the loop can reach a {name}, a builtin with attributes of its own")
+        own = "class" if is_foreign(type(thing)) else self.of(type(thing))
+        return name, own, tuple(self.of(part) for part in thing)
 
     def callable_or_instance(self, thing: Any, name: str) -> tuple[Any, ...]:
         """Functions and methods by what they reach; classes and instances of the protocol's own."""
@@ -211,6 +233,11 @@ class HostState:
     def code(self, code: CodeType, names: dict[str, Any]) -> tuple[Any, ...]:
         """The globals that a piece of code, or code within it, can name."""
         found = []
+        for name in attribute_names(code):
+            if name in INNARDS or (name.startswith("__") and name not in HARMLESS):
+                raise Unprovable(
+                    f"the loop uses .{name}, through which it can see what a proof does not"
+                )
         for name in global_names(code):
             if name in names:
                 found.append((name, self.of(names[name])))
@@ -285,4 +312,18 @@ def global_names(code: CodeType) -> tuple[str, ...]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             names.update(global_names(constant))
+    return tuple(sorted(names))
+
+
+@cache
+def attribute_names(code: CodeType) -> tuple[str, ...]:
+    """The attributes that a piece of code, or code within it, names."""
+    names = {
+        str(instruction.argval)
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR"}
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names.update(attribute_names(constant))
     return tuple(sorted(names))

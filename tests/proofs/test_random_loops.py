@@ -69,7 +69,12 @@ class Things:
         """One line of the step."""
         when, kind, a, b, c, d = line
         if self.applies(when, s):
-            getattr(self, kind)(s, a, b, c, d)
+            verbs = {
+                "launch": self.launch, "copy": self.copy, "write": self.write,
+                "record": self.record, "wait": self.wait, "sync": self.sync,
+                "await": self.await_, "query": self.query,
+            }  # fmt: skip
+            verbs[kind](s, a, b, c, d)
 
     def applies(self, when: str | None, s: Any) -> bool:
         """Whether the line is carried out in this step."""
@@ -118,9 +123,6 @@ class Things:
         event = self.events[(s + b) % len(self.events)]
         if not event.query():
             self.streams[a % 3].synchronize()
-
-
-setattr(Things, "await", Things.await_)
 
 
 def compared(seeds: range, contract: str) -> Counter[str]:

@@ -236,13 +236,69 @@ def a_slot_too_few(gpu: Gpu) -> None:
         gpu.launch("use", stream, reads={d: s})
 
 
+def attribute_of_the_gpu(gpu: Any) -> None:
+    """An attribute that the protocol gives to `gpu`."""
+    things, gpu.number = objects(gpu), 0
+    for s in gpu.steps():
+        gpu.number += 1
+        step(gpu, things, s, waits=gpu.number != LATE)
+
+
+def globals_of_a_function(gpu: Gpu) -> None:
+    """A global that no code names."""
+    things, names = objects(gpu), step.__globals__
+    names["hidden"] = 0
+    for s in gpu.steps():
+        names["hidden"] += 1
+        step(gpu, things, s, waits=names["hidden"] != LATE)
+
+
+class Numbers(list[int]):
+    """A list with an attribute of its own."""
+
+    number = 0
+
+
+class Number(int):
+    """A number with an attribute of its own."""
+
+    number = 0
+
+
+class Table(dict[str, int]):
+    """A dict with an attribute of its own."""
+
+    number = 0
+
+
+def attribute_of(thing: Any) -> Callable[[Gpu], None]:
+    """A counter in an attribute of an instance of a builtin's subclass."""
+
+    def body(gpu: Gpu) -> None:
+        things, own = objects(gpu), thing()
+        for s in gpu.steps():
+            own.number += 1
+            step(gpu, things, s, waits=own.number != LATE)
+
+    body.__name__ = f"attribute_of_{thing.__name__}"
+    return body
+
+
+def serial_number(gpu: Gpu) -> None:
+    """How many objects were made, told by a new one."""
+    things, first = objects(gpu), gpu.event("first").serial
+    for s in gpu.steps():
+        step(gpu, things, s, waits=gpu.event("new").serial != first + LATE)
+
+
 REFUTED = [
     at_step_40, local_counter, counter_in_a_list, module_counter, class_counter, mutable_default,
-    closure, instance, free_after_the_loop, an_old_version, a_slot_too_few,
+    closure, instance, attribute_of_the_gpu, free_after_the_loop, an_old_version, a_slot_too_few,
 ]  # fmt: skip
 HIDDEN = [
     zipped, enumerated, an_iterator, a_generator, inside_a_generator, randomly, by_the_clock,
-    by_identity, text_of_the_step, second_loop,
+    by_identity, text_of_the_step, second_loop, globals_of_a_function, serial_number,
+    attribute_of(Numbers), attribute_of(Number), attribute_of(Table),
 ]  # fmt: skip
 
 
