@@ -84,4 +84,6 @@ def test_counterexamples_replay(kit: Any, profile: str) -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_counterexamples_of_many_replay(kit: Any, profile: str, first: int) -> None:
     """1,000 of each."""
-    look(kit, profile, range(first, first + 100))
+    counts = look(kit, profile, range(first, first + 100))
+    assert counts["REFUTED"] > 5
+    assert counts["HOLDS"] > 5
