@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamorder import catalogue, cli
+from streamorder import catalogue
+from streamorder.commands import deciding
 from streamorder.model.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def test_what_is_not_as_expected_fails(
     """The catalogue passes only where every verdict is the stated one, a lost refutation too."""
     entry = catalogue()[found]
     other = Protocol(entry.body, found, entry.parameters, {"cuda": stated})
-    monkeypatch.setattr(cli, "find", lambda _patterns: [other])
+    monkeypatch.setattr(deciding, "find", lambda _patterns: [other])
     code, out, _err = command("check", found, "--contract", "cuda")
     assert f"[expected {stated}]" in out
     assert code == 1

@@ -1,0 +1,19 @@
+"""The subcommands of `streamorder`, a file each, loaded when asked for.
+
+- `parser`: a parser whose errors are one line; the protocol's own parameters told from options;
+- `deciding`: what commands that decide protocols share: names, contracts, tasks, progress;
+- `output`: tables and JSON on standard output;
+- a file a command, named after it: `add(parser)` gives its options, and sets `action` and whether
+  it `takes_parameters` of the protocol.
+"""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "list": "protocols, contracts, engines",
+    "check": "decide protocols: the whole catalogue, names, or FILE.py[:function]",
+    "explain": "every missing edge of a protocol, each with its counterexample",
+    "prove": "decide protocols for every number of steps",
+    "audit": "where the host waits for the device, and which waits are undeclared",
+}
+"""Every subcommand, and what it is for."""

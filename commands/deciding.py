@@ -1,0 +1,111 @@
+"""What commands that decide protocols share: names, contracts, tasks, progress."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ..model.catalogue import catalogue, find, names_a_file
+from ..model.contract import CONTRACTS, DEFAULT, contract_named
+from ..model.engines import ENGINES
+from ..model.errors import BadInput
+from .parser import whole
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ..model.protocol import Protocol
+    from ..model.verdict import Verdict
+    from .parser import Parser
+
+Task = tuple[str, str, "int | None", str, "dict[str, Any]"]
+"""A name, a contract, the number of steps, an engine, the protocol's parameters."""
+
+
+def add_names(parser: Parser, *, optional: bool = False) -> None:
+    """The protocols to decide, their own parameters, the contract and the format."""
+    many = "*" if optional else "+"
+    parser.add_argument("names", nargs=many, metavar="NAME", help="NAME, glob, or FILE.py[:fn]")
+    parser.add_argument("--contract", help=f"{', '.join(CONTRACTS)} (default: cuda and hip)")
+    parser.add_argument("--format", default="text", choices=("text", "json"))
+    parser.epilog = "Other options are the protocol's own parameters: --slots 3 --layers 61"
+    parser.set_defaults(takes_parameters=True, steps=None, engine="order", jobs="1")
+
+
+def add_steps(parser: Parser) -> None:
+    """How often the step loop runs."""
+    parser.add_argument("--steps", help="how often the step loop runs (default: enough)")
+
+
+def add_engine(parser: Parser) -> None:
+    """Which engine decides, and in how many processes."""
+    parser.add_argument("--engine", default="order", help=" or ".join(ENGINES))
+    parser.add_argument("--jobs", default="1", help="how many processes decide side by side")
+
+
+def targets(names: Sequence[str]) -> list[tuple[str, Protocol]]:
+    """The protocols named, each with the word that finds it again; all without names."""
+    if not names:
+        return [(entry.name, entry) for entry in catalogue().values()]
+    found: list[tuple[str, Protocol]] = []
+    for name in names:
+        if names_a_file(name):
+            from ..model.load import load
+
+            found += [(entry.name, entry) for entry in load(name)]
+        else:
+            found += [(entry.name, entry) for entry in find([name])]
+    return found
+
+
+def contracts_for(entry: Protocol, asked: str | None) -> list[str]:
+    """The contracts to decide an entry under: those asked for, or those it has expectations for."""
+    if asked is not None:
+        return [contract_named(name).name for name in asked.split(",")]
+    usual = [contract.name for contract in DEFAULT]
+    return usual + [name for name in entry.expects if name not in usual]
+
+
+def decide_all(options: argparse.Namespace) -> list[Verdict]:
+    """One verdict for each entry and contract, in order."""
+    steps, jobs = whole(options.steps, "--steps"), whole(options.jobs, "--jobs") or 1
+    if options.engine not in ENGINES:
+        raise BadInput(f"unknown engine {options.engine!r}: it is one of {', '.join(ENGINES)}")
+    tasks: list[Task] = [
+        (name, contract, steps, options.engine, options.parameters)
+        for name, entry in targets(options.names)
+        for contract in contracts_for(entry, options.contract)
+    ]
+    return list(progress(decided(tasks, jobs), len(tasks)))
+
+
+def decided(tasks: list[Task], jobs: int) -> Iterator[Verdict]:
+    """Decide the tasks, in this process or in several."""
+    if jobs == 1 or len(tasks) == 1:
+        yield from map(decide_task, tasks)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(decide_task, tasks)
+
+
+def decide_task(task: Task) -> Verdict:
+    """Decide one entry under one contract; found again by name, in whatever process this is."""
+    from ..model.check import check
+
+    name, contract, steps, engine, parameters = task
+    [(_name, entry)] = targets([name])
+    return check(entry, contract, steps=steps, engine=engine, prove=True, **parameters)
+
+
+def progress(verdicts: Iterable[Verdict], total: int) -> Iterator[Verdict]:
+    """Pass verdicts on; on a terminal, say how far it has come."""
+    shown = sys.stderr.isatty() and total > 2
+    for number, verdict in enumerate(verdicts, 1):
+        if shown:
+            sys.stderr.write(f"\r{number}/{total} {verdict.name[:60]:60}")
+        yield verdict
+    if shown:
+        sys.stderr.write("\r" + " " * 80 + "\r")

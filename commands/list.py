@@ -1,0 +1,36 @@
+"""`streamorder list`: protocols, contracts, engines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..model.catalogue import catalogue, find
+from ..model.contract import CONTRACTS
+
+if TYPE_CHECKING:
+    import argparse
+
+    from .parser import Parser
+
+
+def add(parser: Parser) -> None:
+    """Its options."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="names, with * and ?")
+    parser.set_defaults(action=run, takes_parameters=False)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print them."""
+    entries = find(options.names) if options.names else list(catalogue().values())
+    width = max(len(entry.name) for entry in entries)
+    print("protocols")
+    for entry in entries:
+        print(f"  {entry.name.ljust(width)}  {entry.summary}")
+    if not options.names:
+        print("contracts")
+        for contract in CONTRACTS.values():
+            print(f"  {contract.name.ljust(width)}  {contract.title}")
+        print("engines")
+        print(f"  {'order'.ljust(width)}  happens-before, one pass a host schedule (the default)")
+        print(f"  {'machine'.ljust(width)}  every state, breadth-first: the specification")
+    return 0

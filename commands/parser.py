@@ -1,0 +1,88 @@
+"""A parser whose errors are one clear line, and the protocol's own parameters told from options."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..model.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one clear line, and whose options are never guessed."""
+
+    def __init__(self, prog: str, **settings: Any) -> None:
+        self.valued: dict[str, bool] = {}
+        super().__init__(prog, **settings, allow_abbrev=False)
+
+    def add_argument(self, *flags: Any, **settings: Any) -> argparse.Action:
+        """As usual; remembers which options there are, and whether each takes a value."""
+        action = super().add_argument(*flags, **settings)
+        self.valued.update(dict.fromkeys(action.option_strings, action.nargs != 0))
+        return action
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the command line."""
+        raise BadInput(f"{message} (see {self.prog} --help)")
+
+    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """The options; `parameters` holds those that are the protocol's own."""
+        known, own = self.split(arguments)
+        options = self.parse_args(known)
+        options.parameters = own_parameters(own) if options.takes_parameters else refuse_rest(own)
+        return options
+
+    def split(self, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The command's own words, and the `--name value` pairs that are the protocol's."""
+        known: list[str] = []
+        own: list[str] = []
+        words = iter(arguments)
+        for word in words:
+            name, equals, _value = word.partition("=")
+            mine = not word.startswith("--") or name in self.valued
+            to = known if mine else own
+            to.append(word)
+            if word.startswith("-") and not equals and self.valued.get(name, not mine):
+                to += [value for value in [next(words, None)] if value is not None]
+        return known, own
+
+
+def own_parameters(rest: list[str]) -> dict[str, Any]:
+    """`--name value` pairs that are the protocol's own."""
+    found: dict[str, Any] = {}
+    words = [part for word in rest for part in (word.split("=", 1) if word[:2] == "--" else [word])]
+    for at in range(0, len(words), 2):
+        name = words[at]
+        if not name.startswith("--") or len(name) == 2:
+            raise BadInput(f"unexpected argument {name!r}")
+        if at + 1 >= len(words):
+            raise BadInput(f"{name} needs a value")
+        found[name[2:].replace("-", "_")] = value_of(words[at + 1])
+    return found
+
+
+def value_of(word: str) -> object:
+    """A parameter's value: a whole number, true or false, or a word."""
+    try:
+        return int(word)
+    except ValueError:
+        return {"true": True, "false": False}.get(word.lower(), word)
+
+
+def refuse_rest(rest: list[str]) -> dict[str, Any]:
+    """Commands without parameters take no more words."""
+    if rest:
+        raise BadInput(f"unexpected argument {rest[0]!r}")
+    return {}
+
+
+def whole(text: str | None, option: str) -> int | None:
+    """A positive whole number."""
+    if text is None:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise BadInput(f"{option} must be a positive whole number, not {text!r}")
+    return int(text)
