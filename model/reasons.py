@@ -71,7 +71,7 @@ def deadlock(recording: Recording, contract: Contract) -> MissingEdge:
     blocked = recording.blocked()
     held = [op.origin[0].node for op in recording.hung()]
     everything = {m.lane: m.tick for m in recording.moments}
-    order = linear(recording.host, contract, recording.moments, everything)
+    order = linear(recording, contract, everything)
     stuck = [*blocked, *held]
     sites = [Site(node.where, described(node.call)) for node in stuck if node.call is not None]
     waits = [waiting(node, recording) for node in stuck]
@@ -118,10 +118,7 @@ def overlap_lost(node: Node, recording: Recording, contract: Contract) -> Missin
     assert node.call is not None
     by_node = {m.node: m for m in recording.moments if not m.on_host}
     first, second = sorted((by_node[op] for op in node.call[1:3]), key=lambda m: m.index)
-    order = [
-        *linear(recording.host, contract, recording.moments, recording.closed(down_set(second))),
-        second,
-    ]
+    order = [*linear(recording, contract, recording.closed(down_set(second))), second]
     return MissingEdge(
         kind="overlap lost",
         first=site(first),

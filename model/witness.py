@@ -37,9 +37,7 @@ class Sight(NamedTuple):
 def witness(recording: Recording, contract: Contract, edge: Edge) -> MissingEdge:
     """The counterexample of a missing edge, replayed in the machine before it is returned."""
     first, second, region, _size = edge.pair
-    before = linear(
-        recording.host, contract, recording.moments, recording.closed(down_set(first, second))
-    )
+    before = linear(recording, contract, recording.closed(down_set(first, second)))
     bad = worst_order(recording, before, first, second)
     schedule = replay(recording.host, contract, before, (first, second))
     shown = tuple(events(recording, before, bad.order))
@@ -65,7 +63,7 @@ Wrong = tuple["Moment", "Region", object, object]
 def wrong_version(recording: Recording, contract: Contract, wrong: Wrong) -> MissingEdge:
     """A read that is in order and finds a wrong version."""
     moment, region, _expected, _found = wrong
-    before = linear(recording.host, contract, recording.moments, recording.closed(down_set(moment)))
+    before = linear(recording, contract, recording.closed(down_set(moment)))
     schedule = replay(recording.host, contract, [*before, moment])
     writer = last_writer(before, region)
     origin = site(writer) if writer else Site(None, "nothing")
