@@ -79,10 +79,10 @@ def test_counterexamples_replay(kit: Any, profile: str) -> None:
     assert counts["refused"] < 3
 
 
-@pytest.mark.parametrize(("seed", "contract"), [(1591, 1), (1830, 0)])
-def test_threads_take_turns_in_another_order(kit: Any, seed: int, contract: int) -> None:
+@pytest.mark.parametrize(("seed", "which"), [(1591, 1), (1830, 0)])
+def test_threads_take_turns_in_another_order(kit: Any, seed: int, which: int) -> None:
     """What a query answered false asks about must wait, though another thread waited for it."""
-    program, contract = kit.draw(seed, "questions"), kit.engines.CONTRACTS[contract]
+    program, contract = kit.draw(seed, "questions"), kit.engines.CONTRACTS[which]
     verdict = check(kit.body(program, contract), contract, steps=program.steps, limits=LIMITS)
     assert verdict.verdict == "REFUTED"
     assert all(edge.schedule for edge in verdict.missing_edges)
