@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .trace import Event, described
+from .machine import held, thawed
+from .memory import UNWRITTEN
+from .trace import Event, Touch, described
 from .verdict import MissingEdge, Site
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .explore import Exploration
     from .host import Node
     from .machine import Machine, State, Transition
@@ -34,13 +38,15 @@ def hazard(walk: Exploration) -> MissingEdge:
         sites = [site(node_of(machine, state, access.transition)) for access in accesses]
         region = repr(accesses[0].region)
         said = f"nothing orders {placed(sites[0])} and {placed(sites[1])}: both access {region}"
-        return shown("race", sites, region, said, machine, walk.path(state))
+        last = [whole(machine, state, access.transition) for access in accesses]
+        return shown("race", sites, region, said, machine, walk.path(state), last)
     state, transition, wrong = walk.wrongs[0]
     sites = [site(node_of(machine, state, transition))]
     region = repr(wrong.region)
     said = f"{placed(sites[0])} can find {wrong.found!r} in {region}, expects {wrong.expected!r}"
-    path = [*walk.path(state), transition]
-    return shown("wrong version", sites, region, said, machine, path)
+    path = walk.path(state)
+    found = shown("wrong version", sites, region, said, machine, path, [transition])
+    return found._replace(schedule=(*path, transition))
 
 
 def placed(one: Site) -> str:
@@ -61,13 +67,28 @@ def node_of(machine: Machine, state: State, transition: Transition) -> Node:
     return machine.ops[transition[1]].node
 
 
+def whole(machine: Machine, state: State, transition: Transition) -> Transition:
+    """A transition with a result, which an access does not name."""
+    if transition[0] == "op":
+        return transition
+    return (*transition[:2], machine.results(state, transition[1])[0])
+
+
 def shown(
-    kind: str, sites: list[Site], region: str | None, said: str, machine: Machine, path: list[Any]
+    kind: str,
+    sites: list[Site],
+    region: str | None,
+    said: str,
+    machine: Machine,
+    path: list[Any],
+    last: Sequence[Transition] = (),
 ) -> MissingEdge:
-    """A finding with the machine's path to it."""
+    """A finding with the machine's path to it, and the accesses that it is about, marked."""
     state, events = machine.initial(), []
-    for number, step in enumerate(path, 1):
-        events.append(step_event(machine, state, step, number))
+    roles = ("first", "second")[-len(last) :] if last else ()
+    for number, step in enumerate([*path, *last], 1):
+        role = roles[number - len(path) - 1] if number > len(path) else None
+        events.append(step_event(machine, state, step, number)._replace(role=role))
         state = machine.apply(state, step)[0]
     return MissingEdge(
         kind=kind,
@@ -80,6 +101,7 @@ def shown(
         consequence=None,
         counterexample=tuple(events),
         schedule=tuple(path),
+        marks=(len(path) + 1, len(path) + 2) if len(last) == 2 else None,
     )
 
 
@@ -95,4 +117,29 @@ def step_event(machine: Machine, state: State, step: Transition, number: int) ->
         label = described(node.call) + (" begins" if step[0] == "start" else "")
     on_host = step[0] == "host"
     verb = "call" if on_host else "run"
-    return Event(number, lane, on_host, verb, label, node.step, (), node.where)
+    touches = () if step[0] == "start" else touched(machine, state, step)
+    return Event(number, lane, on_host, verb, label, node.step, touches, node.where)
+
+
+def touched(machine: Machine, state: State, step: Transition) -> tuple[Touch, ...]:
+    """The accesses of a transition, with the versions that they find and leave."""
+    holds = dict(machine.memories[state[4]])
+    if step[0] == "host":
+        node, rest, _awaited = state[0][step[1]]
+        what = machine.effects.of(node, rest, state[3], step[2], thawed(state[5]))
+        staged = [(value.region, None) for value in what.staged]
+    else:
+        what, staged = machine.ops[step[1]], []
+    reads = [
+        Touch(repr(r), False, repr(holds.get(r.slot, UNWRITTEN)), said(expected), r.slot)
+        for r, expected in (*what.reads, *staged)
+    ]
+    return (
+        *reads,
+        *(Touch(repr(r), True, repr(held(v, holds)), memory=r.slot) for r, v in what.writes),
+    )
+
+
+def said(expected: object) -> str | None:
+    """An expected version in words; None for none."""
+    return None if expected is None else repr(expected)

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
 
 class Touch(NamedTuple):
-    """An access in an event: which region, load or store, the version, and what was expected."""
+    """An access in an event: which region, load or store, the version, and what was expected.
+
+    `memory` is a number that regions of one address share, whatever their names.
+    """
 
     region: str
     writes: bool
     version: str
     expected: str | None = None
+    memory: int = -1
 
     @property
     def wrong(self) -> bool:
@@ -33,7 +37,10 @@ class Event(NamedTuple):
     - `number` counts from 1; `lane` is a host thread or a stream, `on_host` which of the two;
     - `verb` is `call` (a host thread makes or finishes a call) or `run` (a stream executes an
       operation); `label` names it, `step` is the step it belongs to;
-    - `role` marks the accesses that lack an order: `first`, `second` or None.
+    - `role` marks the accesses that lack an order: `first`, `second` or None;
+    - `after` numbers the events that happen directly before it on other lanes: together with the
+      order of each lane they are the happens-before order. None where the machine's own path is
+      shown, whose order is not known beyond that it can happen so.
     """
 
     number: int
@@ -45,6 +52,7 @@ class Event(NamedTuple):
     touches: tuple[Touch, ...]
     where: Where | None
     role: str | None = None
+    after: tuple[int, ...] | None = None
 
     def as_data(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -57,12 +65,14 @@ class Event(NamedTuple):
             "file": self.where.file if self.where else None,
             "line": self.where.line if self.where else None,
             "role": self.role,
+            "after": None if self.after is None else list(self.after),
             "accesses": [
                 {
                     "region": touch.region,
                     "mode": "write" if touch.writes else "read",
                     "version": touch.version,
                     "expected": touch.expected,
+                    "memory": touch.memory,
                 }
                 for touch in self.touches
             ],

@@ -70,6 +70,10 @@ class MissingEdge(NamedTuple):
       two are in order, and still the version is wrong (`ordered` is true);
     - `deadlock`: the host threads wait for one another;
     - `overlap lost`: two operations stated to be concurrent are ordered.
+
+    `marks` numbers the events of the counterexample that are the accesses of `first` and `second`,
+    in this order: the edge that is missing leads from one to the other. None where there are not
+    two such accesses.
     """
 
     kind: str
@@ -82,6 +86,7 @@ class MissingEdge(NamedTuple):
     consequence: str | None
     counterexample: tuple[Event, ...]
     schedule: tuple[tuple[Any, ...], ...]
+    marks: tuple[int, int] | None = None
 
     def as_data(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -93,6 +98,7 @@ class MissingEdge(NamedTuple):
             "kind": self.kind,
             "sentence": self.sentence,
             "consequence": self.consequence,
+            "marks": None if self.marks is None else list(self.marks),
             "counterexample": [event.as_data() for event in self.counterexample],
         }
 

@@ -6,6 +6,7 @@ the order that shows most: one in which a read finds a wrong version, if there i
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .edges import Edge, down_set
@@ -42,6 +43,7 @@ def witness(recording: Recording, contract: Contract, edge: Edge) -> MissingEdge
     schedule = replay(recording.host, contract, before, (first, second))
     shown = tuple(events(recording, before, bad.order))
     ends = (second, first) if bad.turned else (first, second)
+    numbers = {moment: len(before) + 1 + i for i, moment in enumerate(bad.order)}
     return MissingEdge(
         kind="race" if bad.sight is None else "wrong version",
         first=site(ends[0]),
@@ -53,6 +55,7 @@ def witness(recording: Recording, contract: Contract, edge: Edge) -> MissingEdge
         consequence=consequence(bad.sight),
         counterexample=shown,
         schedule=schedule,
+        marks=(numbers[ends[0]], numbers[ends[1]]),
     )
 
 
@@ -129,29 +132,65 @@ def events(recording: Recording, before: list[Moment], last: list[Moment]) -> li
     carried: dict[Any, Any] = {}
     shown = []
     roles = dict(zip(sorted(m.index for m in last), ("first", "second"), strict=False))
+    order = directly_before([*before, *last])
     for number, moment in enumerate([*before, *last], 1):
         touches = touched(moment, memory, carried)
         role = roles.get(moment.index) if len(last) > 1 else ("second" if moment in last else None)
-        shown.append(event(recording, number, moment, touches, role))
+        shown.append(event(recording, number, moment, touches, role, order[number - 1]))
     return shown
+
+
+def directly_before(moments: list[Moment]) -> list[tuple[int, ...]]:
+    """For each moment the numbers of those on other lanes that happen directly before it: what
+    follows from others and from the order of each lane is left out.
+    """
+    lanes: dict[int, tuple[list[int], list[int]]] = {}
+    found: list[tuple[int, ...]] = []
+    for number, moment in enumerate(moments, 1):
+        last = {}
+        for lane, (ticks, numbers) in lanes.items():
+            known = moment.tick - 1 if lane == moment.lane else moment.clock.get(lane, 0)
+            if at := bisect_right(ticks, known):
+                last[lane] = numbers[at - 1]
+        direct = [
+            one
+            for lane, one in last.items()
+            if lane != moment.lane
+            and not any(moments[other - 1].knows(moments[one - 1]) for other in last.values())
+        ]
+        found.append(tuple(sorted(direct)))
+        ticks, numbers = lanes.setdefault(moment.lane, ([], []))
+        ticks.append(moment.tick)
+        numbers.append(number)
+    return found
 
 
 def touched(moment: Moment, memory: dict[int, Any], carried: dict[Any, Any]) -> list[Touch]:
     """A moment's accesses with the versions they see, and its effect on memory."""
     seen = [
-        Touch(repr(r), False, repr(memory.get(r.slot, UNWRITTEN)), None if e is None else repr(e))
+        Touch(repr(r), False, version_in(memory, r), None if e is None else repr(e), r.slot)
         for r, e in moment.reads
     ]
     for i, region in enumerate(moment.staged):
         carried[moment, i] = memory.get(region.slot, UNWRITTEN)
-        seen.append(Touch(repr(region), False, repr(carried[moment, i])))
+        seen.append(Touch(repr(region), False, repr(carried[moment, i]), memory=region.slot))
     values = written(moment, memory, carried)
     memory.update((region.slot, value) for region, value in values)
-    return seen + [Touch(repr(region), True, repr(value)) for region, value in values]
+    return seen + [Touch(repr(r), True, repr(value), memory=r.slot) for r, value in values]
+
+
+def version_in(memory: dict[int, Any], region: Region) -> str:
+    """The version that a region holds, in words."""
+    return repr(memory.get(region.slot, UNWRITTEN))
 
 
 def event(
-    recording: Recording, number: int, moment: Moment, touches: list[Touch], role: str | None
+    recording: Recording,
+    number: int,
+    moment: Moment,
+    touches: list[Touch],
+    role: str | None,
+    after: tuple[int, ...],
 ) -> Event:
     """A moment as an event."""
     assert moment.node.call is not None
@@ -167,7 +206,7 @@ def event(
     verb = "call" if moment.on_host else "run"
     return Event(
         number, lane, moment.on_host, verb, label, moment.node.step, tuple(touches),
-        moment.node.where, role,
+        moment.node.where, role, after,
     )  # fmt: skip
 
 

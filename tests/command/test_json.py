@@ -41,6 +41,7 @@ EDGE = {
     "kind": str,
     "sentence": str,
     "consequence": (str, type(None)),
+    "marks": (list, type(None)),
     "counterexample": list,
 }
 SITE = {"file": (str, type(None)), "line": (int, type(None)), "call": str}
@@ -53,9 +54,16 @@ EVENT = {
     "file": str,
     "line": int,
     "role": (str, type(None)),
+    "after": (list, type(None)),
     "accesses": list,
 }
-ACCESS = {"region": str, "mode": str, "version": str, "expected": (str, type(None))}
+ACCESS = {
+    "region": str,
+    "mode": str,
+    "version": str,
+    "expected": (str, type(None)),
+    "memory": int,
+}
 
 
 def fits(data: Any, form: dict[str, Any]) -> None:
