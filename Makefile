@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: check test lint clean FORCE
+.PHONY: check test lint torch clean FORCE
 .NOTPARALLEL:
 
 check: $(VENV)/base.stamp
@@ -22,8 +22,16 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/basedpyright
 
+# Torch for a CPU, and Triton with its interpreter. Not in .venv: where types are checked nothing may
+# depend on whether they are there. tests/conftest.py appends the folder to the path.
+torch: .torch/stamp
+
+.torch/stamp: | $(VENV)/venv.stamp
+	$(PIP) install --upgrade --target .torch torch==2.13.0 triton==3.9.0
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .torch build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/test.stamp: EXTRA := [test]

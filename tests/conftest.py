@@ -5,12 +5,19 @@ from __future__ import annotations
 import difflib
 import re
 import signal
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+# `make torch` puts torch and Triton there: beside the environment in which types are checked, and
+# last on the path, so that nothing else comes from it.
+if (TORCH := Path(__file__).parents[1] / ".torch").is_dir():
+    sys.path.append(str(TORCH))
 
 PATIENCE = 5
 

@@ -149,12 +149,17 @@ def plan_lengths(
     num_heads_k: int,
     context_lens: Sequence[int] | None = None,
     is_causal: bool = True,
+    buffers: Mapping[str, int | Sequence[int]] | None = None,
 ) -> Plan:
     """Plan prompts of these lengths (tokens) with vLLM's geometry, in buffers just for them.
 
     The geometry is that of vLLM PR 42509: 256-query tiles, units of 128 keys, pages of one
-    token. Keys are as many as queries unless `context_lens` says otherwise.
+    token. Keys are as many as queries unless `context_lens` says otherwise. `buffers` may give
+    the shapes of buffers that are kept from batch to batch.
     """
+    if buffers is None:
+        longest = max(lengths, default=0)
+        buffers = plan_sizes(len(lengths), num_heads_k, longest, cu_count=cu_count)
     contexts = lengths if context_lens is None else context_lens
     return plan_prefill(
         list(accumulate(lengths, initial=0)),
@@ -168,7 +173,7 @@ def plan_lengths(
         kvlen_granularity=128,
         block_size=1,
         is_causal=is_causal,
-        buffers=plan_sizes(len(lengths), num_heads_k, max(lengths, default=0), cu_count=cu_count),
+        buffers=buffers,
     )
 
 
