@@ -22,7 +22,8 @@ class Clock:
     The generators yield SimPy events: a host thread before its next call (`turn`; what it returns
     is the call's result where an explorer decides, else None), before the rest of a call (`rest`)
     and before a call returns that has waited (`returned`); an operation that has come to the head
-    of its lane (`admit`), and one whose predecessors are done (`work`). The other methods are told what goes on.
+    of its lane (`admit`), and one whose predecessors are done (`work`). The other methods are told
+    what goes on.
     """
 
     def __init__(self, env: simpy.Environment | None = None) -> None:
