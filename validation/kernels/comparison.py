@@ -41,12 +41,17 @@ class Comparison:
         """Every row was written and is right, and the plan fitted the tensors."""
         return not (self.unwritten or self.wrong or self.faults)
 
+    @property
+    def _worst(self) -> str:
+        share = "not a number" if self.worst == float("inf") else f"{self.worst:.2%}"
+        return f"worst deviation {share}"
+
     def __str__(self) -> str:
         if self.matches:
-            return f"matches the reference in {self.rows:,} rows, worst deviation {self.worst:.2%}"
+            return f"matches the reference in {self.rows:,} rows, {self._worst}"
         said = [
             *([f"{self.unwritten:,} not written"] if self.unwritten else []),
-            *([f"{self.wrong:,} wrong (worst deviation {self.worst:.2%})"] if self.wrong else []),
+            *([f"{self.wrong:,} wrong ({self._worst})"] if self.wrong else []),
         ]
         where = f", first query {self.first[0]} of head {self.first[1]}" if self.first else ""
         rows = f"of {self.rows:,} rows {' and '.join(said)}{where}" if said else "rows are right"
@@ -67,7 +72,8 @@ def compare(
     deviation = (output.float() - reference).abs().amax(-1)
     # Written so that NaN is wrong; a row of zeros must be exactly that.
     right = deviation <= tolerance * size
-    share = torch.where(deviation == 0, 0.0, deviation / size).nan_to_num(float("inf"))
+    share = torch.where(deviation == 0, 0.0, deviation / size)
+    share = torch.where(share.isnan(), float("inf"), share)
     written = share[~untouched]
     bad = (untouched | ~right).nonzero()
     return Comparison(

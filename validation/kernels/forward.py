@@ -112,7 +112,11 @@ def _attend(  # noqa: PLR0913 - likewise
     block_m: tl.constexpr,
     block_n: tl.constexpr,
 ) -> None:
-    """Carry out one item, `block_m` queries at a time."""
+    """Carry out one item, `block_m` queries at a time.
+
+    A partial tile is written whole, with nothing in the rows past the item's queries, as AITER's
+    kernel does. So an item of zeros, which a torn plan may have, empties partial tile 0.
+    """
     q_base = tl.load(qo_indptr + row)
     kv_base = tl.load(kv_indptr + row)
     kv_len = tl.load(kv_indptr + row + 1) - kv_base
@@ -120,7 +124,9 @@ def _attend(  # noqa: PLR0913 - likewise
     ahead = kv_len - (tl.load(qo_indptr + row + 1) - q_base)
     low = tl.arange(0, 128)
     high = 128 + tl.arange(0, 64)
-    for offset in tl.range(0, q_end - q_start, block_m):
+    whole = loc == -1
+    size = q_end - q_start
+    for offset in tl.range(0, tl.where(whole, size, 256), block_m):
         query = q_start + offset + tl.arange(0, block_m)
         mine = query < q_end
         q_rows = q + (query.to(tl.int64) * heads + head) * 192
@@ -136,6 +142,8 @@ def _attend(  # noqa: PLR0913 - likewise
         if causal:
             clear = tl.minimum(clear, kv_base + ahead + (q_start + offset - q_base) + 1)
             stop = tl.minimum(stop, kv_base + ahead + (reach - 1 - q_base) + 1)
+        stop = tl.where(offset < size, stop, kv_start)
+        clear = tl.minimum(clear, stop)
         middle = kv_start + tl.maximum(clear - kv_start, 0) // block_n * block_n
         total = tl.zeros([block_m, 128], tl.float32)
         top = tl.zeros([block_m], tl.float32) + float("-inf")
@@ -148,20 +156,19 @@ def _attend(  # noqa: PLR0913 - likewise
             *(total, top, mass, q_low, q_high, k, v, kv_page_indices, middle, stop, limits),
             *(heads, head, scale, block_n, True),
         )
-        seen = mass > 0.0
-        result = tl.where(seen[:, None], total / tl.where(seen, mass, 1.0)[:, None], 0.0) * v_factor
-        if loc == -1:
+        # Without keys both are 0, and so is the result; what is not a number stays that.
+        share = tl.where(mass == 0.0, 1.0, mass)
+        result = tl.where(mine[:, None], total / share[:, None] * v_factor, 0.0)
+        if whole:
             target = output + (query.to(tl.int64) * heads + head) * 128
             tl.store(target[:, None] + low[None, :], result.to(tl.bfloat16), mask=mine[:, None])
         else:
             slot = loc.to(tl.int64) + (query - q_start)
             partial = split_data + (slot * heads + head) * 128
-            tl.store(partial[:, None] + low[None, :], result, mask=mine[:, None])
+            tl.store(partial[:, None] + low[None, :], result)
             # From the base 2 of exp2 to the natural logarithm.
-            lse = tl.where(
-                seen, (top + tl.log2(tl.where(seen, mass, 1.0))) * 0.6931471805599453, float("-inf")
-            )
-            tl.store(split_lse + slot * heads + head, lse, mask=mine)
+            lse = (top + tl.log2(share)) * 0.6931471805599453
+            tl.store(split_lse + slot * heads + head, tl.where(mine, lse, float("-inf")))
 
 
 attend = triton.jit(_attend)
@@ -222,7 +229,7 @@ def _forward(  # noqa: PLR0913 - likewise
             report(faults, KEYS, item)
         elif head >= heads:
             report(faults, HEAD, item)
-        elif (loc < -1) | ((loc >= 0) & (loc + size > partial_rows)):
+        elif (loc < -1) | ((loc >= 0) & (loc + 256 > partial_rows)):
             report(faults, PARTIAL, item)
         else:
             attend(

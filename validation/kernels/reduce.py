@@ -117,6 +117,9 @@ def _reduce(  # noqa: PLR0913 - likewise
                 report(faults, fault, number)
 
 
+# As for the forward kernel: one variant, whatever the sizes are and wherever the arrays begin.
 reduce_kernel = triton.jit(
-    _reduce, do_not_specialize=["merges", "partials", "queries", "partial_rows", "heads"]
+    _reduce,
+    do_not_specialize=["merges", "partials", "queries", "partial_rows", "heads"],
+    do_not_specialize_on_alignment=["reduce_indptr", "reduce_final_map", "reduce_partial_map"],
 )
