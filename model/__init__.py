@@ -11,7 +11,7 @@ Data flows one way:
 - *engines*: `order` = `direct` and `tree` over `clocks`, `schedule`, `search`, `host_order`,
   `news`, `values`; `machine` over `effects`, walked by `explore` and asked by `decide_states`;
   `refined` (outcomes of litmus tests); all give a `decision`;
-- *every number of steps*: `prove` = `proof` over `boundary`, `host_state`, `step`;
+- *every number of steps*: `prove` = `proof` over `boundary`, `normal_form`, `host_state`, `step`;
 - *verdict*: `check`, `engines`, `verdict`, `reuse`, `audit`, `errors`;
 - *counterexample*: `recorder`, `edges`, `witness`, `reasons`, `linear`, `replay`, `trace`;
   `state_path` (from the machine's own path).

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import Unprovable
 from .gpu import Gpu
 from .memory import Expectation, Idempotent, Opaque, Pairs, Region, Special
-from .objects import Handle
+from .objects import Handle, Ticket
 from .protocol import Protocol
 from .step import Step
 from .where import is_internal
@@ -89,8 +89,8 @@ PURE_BUILTINS = frozenset(
 OF_GPU = frozenset(vars(Gpu(0))) | {"loop", "reading", "_call"}
 SUBCLASSED = (int, float, complex, str, bytes, list, tuple, dict, set, frozenset, deque)
 ENDED = (bool, Pairs)
-INNARDS = frozenset({"serial", "serials", "slot", "cells", "regions", "syncs"})
-"""Attributes of API objects that count what was made: another number in every step."""
+INNARDS = frozenset({"serial", "serials", "slot", "cells", "regions", "syncs", "frontier"})
+"""Attributes of API objects that count what was made or issued: another number in every step."""
 HARMLESS = frozenset({"__init__", "__name__", "__enter__", "__exit__", "__len__", "__post_init__"})
 
 
@@ -98,7 +98,7 @@ class HostState:
     """Walks what is reachable and numbers objects in the order in which it meets them.
 
     `made` says whether an object was made inside the step loop (it is then known by its place in
-    the walk, not by itself); `found` lists the API objects met.
+    the walk, not by itself); `temporaries` lists those met, `operations` the operations.
     """
 
     def __init__(self, now: int, is_temporary: Callable[[Handle], bool]) -> None:
@@ -107,6 +107,7 @@ class HostState:
         self.numbers: dict[int, int] = {}
         self.kept: list[object] = []
         self.temporaries: dict[Handle, int] = {}
+        self.operations: dict[Ticket, int] = {}
         self.walks: tuple[tuple[Any, Callable[[Any], tuple[Any, ...]]], ...] = (
             (FunctionType, self.function),
             (MethodType, self.method),
@@ -132,10 +133,8 @@ class HostState:
             )
         if isinstance(thing, Step):
             return "step", self.now - thing.number
-        if isinstance(thing, Handle):
-            return self.handle(thing)
-        if isinstance(thing, Region):
-            return "region", self.handle(thing.buffer), thing.index
+        if isinstance(thing, (Handle, Region, Ticket)):
+            return self.of_api(thing)
         if isinstance(thing, (Protocol, CodeType)):
             return type(thing).__name__
         if isinstance(thing, Gpu):
@@ -145,6 +144,14 @@ class HostState:
         self.numbers[id(thing)] = len(self.numbers)
         self.kept.append(thing)
         return self.composite(thing)
+
+    def of_api(self, thing: Handle | Region | Ticket) -> tuple[Any, ...]:
+        """An API object, a region, an operation."""
+        if isinstance(thing, Ticket):
+            return "operation", self.operations.setdefault(thing, len(self.operations))
+        if isinstance(thing, Region):
+            return "region", self.handle(thing.buffer), thing.index
+        return self.handle(thing)
 
     def handle(self, thing: Handle) -> tuple[Any, ...]:
         """An API object: by its serial number, or by its place where a step made it."""

@@ -36,6 +36,21 @@ class Handle:
         return self.name
 
 
+class Ticket:
+    """An issued operation as a proof hands it out: nothing of its place can be read from it.
+
+    `frontier` is that place, whose numbers grow from step to step.
+    """
+
+    __slots__ = ("frontier",)
+
+    def __init__(self, frontier: Any) -> None:
+        self.frontier = frontier
+
+    def __repr__(self) -> str:
+        return "operation"
+
+
 class Stream(Handle):
     """A stream: operations run in the order in which they were issued (R1.1).
 

@@ -13,7 +13,6 @@ each. One host thread; choices are followed every way, queries too.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +22,7 @@ from .direct import BRANCHING, Listener, Spent, refusals
 from .errors import NotModelled, Unprovable
 from .frontend import Frontend
 from .gpu import Gpu
+from .objects import Ticket
 from .step import Scale, Step
 from .sync import FALSES
 
@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from .calls import Call
     from .clocks import Frontier
     from .contract import Contract
+    from .normal_form import Form
     from .objects import Handle
 
 MOST_STATES = 64
 """How many states are looked for, beyond four for each step that the program can tell apart and
 the square of the number of its objects: a ring of slots gone round by choice has so many."""
 
+ASKING = frozenset({"query", "concurrent"})
 UNFOLLOWED = BRANCHING - {"choose", "query"}
 NOT_FOLLOWED = "a proof follows no host threads, host variables, value waits and early launches"
 Path = tuple[tuple[Any, ...], ...]
@@ -118,6 +120,8 @@ class Prover(Listener):
     def call(self, call: Call) -> Any:
         """Carry out one call."""
         verb = call[0]
+        if verb in ASKING:
+            self.scale.exactly()
         if verb in UNFOLLOWED or (verb == "launch" and call[5]):
             self.stop(Unprovable(NOT_FOLLOWED))
         self.left -= 1
@@ -134,7 +138,7 @@ class Prover(Listener):
         if verb == "choose":
             return self.decide(tuple(range(call[1])))
         if verb == "concurrent":
-            if self.clocks.ordered(call[1], call[2]):
+            if self.clocks.ordered(call[1].frontier, call[2].frontier):
                 raise Found
             return None
         awaits = self.front.call(call)
@@ -147,7 +151,7 @@ class Prover(Listener):
                 self.waits += 1
                 self.clocks.await_(frontier)
             awaits = rest(call) if rest is not None else None
-        return self.front.issued
+        return Ticket(self.front.issued)
 
     def answer(self, target: Handle, frontier: Frontier) -> bool:
         """A query's answer: false only while the work may not be done."""
@@ -213,16 +217,18 @@ class Program:
         self.ops = 0
         self.waits = 0
 
-    def run(self, given: list[Any], steps: int, *, to_the_end: bool) -> tuple[Prover, Any]:
-        """Run with these results for `steps` steps; to the boundary after them (its normal form),
-        or to the end of the protocol (None).
+    def run(
+        self, given: list[Any], steps: int, is_new: Callable[[Form], bool]
+    ) -> tuple[Prover, Boundary]:
+        """Run with these results for `steps` steps, to the boundary after them; on to the end of
+        the protocol where the state there is new.
         """
         if time.monotonic() > self.deadline:
             raise Spent
         prover = Prover(self.gpu, self.contract, self.uncertain, self.scale, self.deadline)
         prover.given = given
-        boundaries = Boundary(prover, steps, to_the_end, Reached)
-        self.gpu.loop = boundaries
+        boundary = Boundary(prover, steps, is_new, Reached)
+        self.gpu.loop = boundary
         self.gpu.attach(prover)
         try:
             with refusals():
@@ -235,8 +241,8 @@ class Program:
             self.gpu.loop = None
             self.consulted |= prover.front.consulted
             self.ops = max(self.ops, prover.ops)
-        self.waits = prover.waits
-        return prover, boundaries.form
+        self.waits = prover.waits if boundary.taken is None else boundary.waits
+        return prover, boundary
 
 
 def prove(
@@ -278,48 +284,51 @@ def closed_states(program: Program, at: list[int]) -> list[tuple[Path, str]]:
 
     Stops early when the scale has grown: states must be told apart anew.
     """
-    known: dict[Any, Path] = {}
+    known: dict[Any, list[Form]] = {}
+    states: list[tuple[Path, str]] = []
     waiting: list[Path] = []
-    for path, form in after(program, (), 0):
-        if form is not None and form not in known:
-            known[form] = path
-            waiting.append(path)
+
+    def is_new(form: Form) -> bool:
+        return not any(other.covers(form) for other in known.get(form.equal, ()))
+
+    def add(found: Iterator[tuple[Path, Form]]) -> None:
+        for path, form in found:
+            if is_new(form):
+                known.setdefault(form.equal, []).append(form)
+                states.append((path, form.digest()))
+                waiting.append(path)
+
+    add(after(program, (), 0, is_new))
     objects = len(program.gpu.cells) + len(program.gpu.regions)
     while waiting:
         path = waiting.pop(0)
-        steps = len(path) - 1
-        at[0] = steps
-        for _path, _end in after(program, path, steps, to_the_end=True):
-            pass
-        at[0] = steps + 1
-        for longer, form in after(program, path, steps + 1):
-            if form is not None and form not in known:
-                known[form] = longer
-                waiting.append(longer)
+        at[0] = len(path)
+        add(after(program, path, len(path), is_new))
         if program.scale.grown:
             return []
         most = MOST_STATES + 4 * program.scale.size + objects**2
-        if len(known) > most:
+        if len(states) > most:
             raise Unprovable(
                 f"more than {most} states: what the loop keeps does not repeat, or late"
             )
-    return [(path, digest(form)) for form, path in known.items()]
+    return states
 
 
 def after(
-    program: Program, path: Path, steps: int, *, to_the_end: bool = False
-) -> Iterator[tuple[Path, Any]]:
-    """Run on from the end of a path, on every choice: to the next boundary or to the end."""
+    program: Program, path: Path, steps: int, is_new: Callable[[Form], bool]
+) -> Iterator[tuple[Path, Form]]:
+    """Run on from the end of a path, on every choice, to the boundary after so many steps: the
+    path there and the state. From a new state the code after the loop is run, on every choice too.
+    """
     prefix = [result for step in path for result in step]
-    waiting = [prefix]
+    waiting: list[tuple[list[Any], Callable[[Form], bool]]] = [(prefix, is_new)]
     while waiting:
-        given = waiting.pop()
-        prover, form = program.run(given, steps, to_the_end=to_the_end)
-        yield (*path, tuple(prover.results[len(prefix) :])), form
+        given, wanted = waiting.pop()
+        prover, boundary = program.run(given, steps, wanted)
+        taken = boundary.taken
+        if taken is not None and boundary.form is not None and len(given) <= taken:
+            yield (*path, tuple(prover.results[len(prefix) : taken])), boundary.form
         for at in range(len(given), len(prover.results)):
-            waiting += [[*prover.results[:at], other] for other in prover.open[at]]
-
-
-def digest(form: Any) -> str:
-    """A normal form in few characters."""
-    return hashlib.sha256(repr(form).encode()).hexdigest()[:32]
+            beyond = taken is not None and at >= taken
+            again = (lambda _form: True) if beyond else is_new
+            waiting += [([*prover.results[:at], other], again) for other in prover.open[at]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .contract import contract_named
 from .errors import BadInput, NotModelled, Unprovable
-from .proof import Program, Proof, Refuted, after, digest, prove
+from .proof import Program, Proof, Refuted, after, prove
 from .step import Scale
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .contract import Contract
     from .gpu import Gpu
+    from .normal_form import Form
 
 
 def prove_readings(
@@ -43,7 +44,7 @@ def confirm(body: Callable[[Gpu], None], proof: Proof, seconds: float = 60.0) ->
     """Check a certificate: None when it stands, else what is wrong with it.
 
     Replays the path to each state and compares its normal form, runs one more step on every choice
-    and requires a known state, and runs the code after the loop from each. It trusts the normal
+    and requires a known state, and runs the code after the loop from there. It trusts the normal
     form itself, which it shares with the prover.
     """
     try:
@@ -63,23 +64,21 @@ def confirm(body: Callable[[Gpu], None], proof: Proof, seconds: float = 60.0) ->
 
 def missing(program: Program, proof: Proof) -> str | None:
     """The first thing that the certificate claims and a replay does not show."""
-    known = {digest_: path for path, digest_ in proof.states}
-    for path, form in after(program, (), 0):
-        if form is not None and digest(form) not in known:
-            return f"the loop can begin in a state that is not listed: {path}"
+    known: dict[Any, list[Form]] = {}
     for path, claimed in proof.states:
         if not path:
             return "a path is empty: its first entry is the code before the loop"
-        steps = len(path) - 1
         given = [result for step in path for result in step]
-        prover, form = program.run(given, steps, to_the_end=False)
-        if form is None or digest(form) != claimed or prover.results != given:
+        prover, boundary = program.run(given, len(path) - 1, lambda _form: False)
+        form = boundary.form
+        if form is None or form.digest() != claimed or prover.results != given:
             return f"the path {path} does not lead to its state"
-        for _end in after(program, path, steps, to_the_end=True):
-            pass
-        for longer, following in after(program, path, steps + 1):
-            if following is not None and digest(following) not in known:
-                return f"a step leads from {path} to a state that is not listed: {longer}"
+        known.setdefault(form.equal, []).append(form)
+    for path in [(), *(path for path, _digest in proof.states)]:
+        for longer, form in after(program, path, len(path), lambda _form: True):
+            if not any(other.covers(form) for other in known.get(form.equal, ())):
+                where = f"a step leads from {path}" if path else "the loop can begin"
+                return f"{where} to a state that is not listed: {longer}"
     if program.scale.as_data() != proof.scale:
         return f"the program asks more of its steps than {proof.scale}"
     return None

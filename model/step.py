@@ -19,13 +19,15 @@ class Scale:
 
     - `period`: the least common multiple of the moduli; `constant`: the largest constant compared
       with; `lag`: how many steps back the oldest version is that some read expects;
+    - `exact`: whether it can see a lack of order, so that more order is no safer;
     - `grown` says that one of them grew: states told apart before may have to be told apart better.
     """
 
-    def __init__(self, period: int = 1, constant: int = -1, lag: int = 0) -> None:
+    def __init__(self, period: int = 1, constant: int = -1, lag: int = 0, exact: int = 0) -> None:
         self.period = period
         self.constant = constant
         self.lag = lag
+        self.exact = exact
         self.grown = False
 
     def modulus(self, value: int) -> None:
@@ -40,6 +42,10 @@ class Scale:
         """A read expects a version of so many steps ago."""
         self._set("lag", max(self.lag, age))
 
+    def exactly(self) -> None:
+        """The program can gain by a lack of order."""
+        self._set("exact", 1)
+
     def _set(self, name: str, value: int) -> None:
         if getattr(self, name) != value:
             setattr(self, name, value)
@@ -52,7 +58,8 @@ class Scale:
 
     def as_data(self) -> dict[str, int]:
         """As plain data."""
-        return {"period": self.period, "constant": self.constant, "lag": self.lag}
+        names = ("period", "constant", "lag", "exact")
+        return {name: getattr(self, name) for name in names}
 
 
 class Step:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .checks import Checks
 from .errors import BadProtocol
 from .memory import Expectation, Idempotent, Region
-from .objects import Agent, Cell, Event, Graph, Stream
+from .objects import Agent, Cell, Event, Graph, Stream, Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -196,7 +196,8 @@ class StreamCalls(Checks):
 
     def concurrent(self, first: object, second: object) -> None:
         """State a property: these two operations are *not* ordered, their overlap was not lost."""
-        if not all(type(op) is tuple or hasattr(op, "children") for op in (first, second)):
+        known = (tuple, Ticket)
+        if not all(type(op) in known or hasattr(op, "children") for op in (first, second)):
             raise BadProtocol(
                 "concurrent() takes two operations, as launch, memcpy_async and memset_async "
                 "return them"
