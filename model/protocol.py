@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from .errors import BadInput
 
@@ -71,13 +71,30 @@ class Protocol:
         return f"<protocol {self.name}>"
 
 
+@overload
+def protocol(body: Callable[..., None], /) -> Protocol: ...
+
+
+@overload
 def protocol(
     name: str | None = None, /, *, expects: Mapping[str, str] | None = None, **parameters: Any
-) -> Callable[[Callable[..., None]], Protocol]:
+) -> Callable[[Callable[..., None]], Protocol]: ...
+
+
+def protocol(
+    name: str | Callable[..., None] | None = None,
+    /,
+    *,
+    expects: Mapping[str, str] | None = None,
+    **parameters: Any,
+) -> Protocol | Callable[[Callable[..., None]], Protocol]:
     """Declare a function `f(gpu, ...)` a protocol, with defaults for its own parameters.
 
-    Raises `BadInput` when the function's parameters and the defaults do not fit.
+    With nothing to add, `@protocol` needs no brackets. Raises `BadInput` when the function's
+    parameters and the defaults do not fit.
     """
+    if callable(name):
+        return protocol()(name)
 
     def declare(body: Callable[..., None]) -> Protocol:
         accepted, defaults = signature(body)

@@ -49,6 +49,16 @@ def test_a_protocol_with_a_name_of_its_own(
     assert out.startswith("named.py:mine/fine under cuda: PROVED")
 
 
+def test_a_declaration_without_brackets(
+    command: Callable[..., Any], write: Callable[..., str]
+) -> None:
+    """`@protocol` alone declares what `@protocol()` does."""
+    write("plain.py", FINE.replace("protocol()", "protocol"))
+    code, out, err = command("check", "plain.py")
+    assert (code, err) == (0, "")
+    assert out.startswith("plain.py:fine under cuda: PROVED")
+
+
 def test_a_name_that_is_another_function_s(
     command: Callable[..., Any], write: Callable[..., str]
 ) -> None:
