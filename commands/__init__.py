@@ -15,5 +15,6 @@ COMMANDS = {
     "explain": "every missing edge of a protocol, each with its counterexample",
     "prove": "decide protocols for every number of steps",
     "audit": "where the host waits for the device, and which waits are undeclared",
+    "plan": "AITER's prefill plan for a batch: who works on what; a picture of it",
 }
 """Every subcommand, and what it is for."""
