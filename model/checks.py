@@ -47,6 +47,8 @@ class Checks:
         self.early_used = False
         self.cells_used = False
         self.threads_used = False
+        self.queue_lanes: dict[str, list[int]] = {}
+        self.sizes_missing = False
         self.loop: Any = None
         self._made: dict[tuple[Any, ...], Any] = {}
         self._copies: dict[tuple[Any, Any], Pairs] = {}

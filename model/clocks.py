@@ -102,6 +102,8 @@ class Clocks:
         host = self.host
         return tick <= host.get(lane, 0) and all(t <= host.get(k, 0) for k, t in clock.items())
 
+    passed = covered
+
     # --- the sink ---
 
     def join(self, first: Frontier, second: Frontier) -> Frontier:

@@ -11,6 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import BadInput
+from .masking import UNMASKED, Masking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -106,6 +107,9 @@ class Contract(NamedTuple):
     streams_progress: bool = True
     """R1.2: streams make progress independently. Neither vendor promises it: programs that spin
     are decided with it, and what happens without is said beside the verdict."""
+
+    masking: Masking = UNMASKED
+    """Order that no rule promises and a runtime adds: nothing in a contract, see `profiles`."""
 
     @property
     def uncertain(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from .decision import Decision
 from .errors import BudgetSpent
 from .explore import Exploration, explore
 from .host import Host
+from .masking import UNMASKED
 from .sync import FALSES
 from .tree import reuse_in, schedule_of
 
@@ -49,7 +50,9 @@ def decide_states(
     found.threads, found.once = len(host.gpu.threads), reuse_in(host).once()
     found.branches = host.branches()
     found.bounded_queries = any(n >= FALSES for node in host.nodes() for n in node.falses.values())
-    if walk.holds and any(
+    found.hazards, found.hangs = bool(walk.hazards or walk.wrongs), bool(walk.deadlocks)
+    found.note_queues(host.gpu)
+    if contract.masking == UNMASKED and walk.holds and any(
         node.call is not None and node.call[0] == "concurrent" for node in host.nodes()
     ):
         found.spent = "the machine does not decide concurrent(): use the engine order"

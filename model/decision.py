@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .explore import Exploration
+    from .gpu import Gpu
     from .host import Host
     from .schedule import Step
 
@@ -19,6 +20,10 @@ class Decision:
     - `once`: what was filled or recorded in one step only; `waits`: host waits in the last step;
     - `spins`: some wait is for a cell; `undecided`: clocks cannot decide it, the machine must;
     - `walk`: the machine's, if it decided and something is wrong; `hang`: that is only a deadlock;
+    - `hazards`, `hangs`: whether some path has a hazard or wrong version, or hangs;
+    - `lanes`: under a masking, what takes places in hardware queues: its device, and the most
+      packets seen of it (0 unless counted); `sizes_missing`: some copy's size would matter and is
+      not said;
     - `spent`: why the search ended early, None when it is complete.
     """
 
@@ -41,3 +46,11 @@ class Decision:
         self.cut = False
         self.walk: Exploration | None = None
         self.hang = False
+        self.hazards = False
+        self.hangs = False
+        self.lanes: dict[str, list[int]] = {}
+        self.sizes_missing = False
+
+    def note_queues(self, gpu: Gpu) -> None:
+        """Keep what a masking's front end has seen of this program."""
+        self.lanes, self.sizes_missing = gpu.queue_lanes, gpu.sizes_missing

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .clocks import EMPTY, Clocks, Found
 from .errors import BadProtocol, NotModelled, StreamorderError, in_one_line
-from .frontend import Frontend
+from .frontend import Frontend, front_end
 from .reuse import Reuse
 from .where import failed_at
 
@@ -100,7 +100,7 @@ class Direct(Listener):
         self.waits = 0
         self.overlaps = True
         self.clocks = Clocks(gpu)
-        self.front: Frontend[Frontier] = Frontend(gpu, contract, self.clocks, uncertain)
+        self.front: Frontend[Frontier] = front_end(gpu, contract, self.clocks, uncertain)
         rules = (name for name in dir(Frontend) if not name.startswith("_"))
         self.rules = {name: getattr(self.front, name) for name in rules if name not in BRANCHING}
 

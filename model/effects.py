@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import sync
 from .errors import BadProtocol
-from .frontend import Frontend
+from .frontend import Frontend, front_end
 from .memory import UNWRITTEN, Idempotent, Region
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Effects:
     ) -> None:
         self.host = host
         self.ops: list[Operation] = []
-        self.front: Frontend[int] = Frontend(host.gpu, contract, self, uncertain)
+        self.front: Frontend[int] = front_end(host.gpu, contract, self, uncertain)
         self.alone = alone
         self._ids: dict[tuple[Node, int, int], Operation] = {}
         self._carried: dict[tuple[Node, int, int], Carried] = {}
@@ -173,8 +173,8 @@ class Effects:
         if awaits is not None:
             effect.awaited, rest = awaits
             if rest is not None:
-                effect.rest = phase + 1
-                self._rests[node, phase + 1] = rest
+                effect.rest = following(rest, phase)
+                self._rests[node, effect.rest] = rest
         if node.call[0] == "thread":
             effect.started = self.host.spawn(node)
         effect.cells, effect.notes = tuple(front.cells), front.notes
@@ -215,7 +215,9 @@ class Effects:
             result = True if node.call[0] == "query" else None
             effect = self.find(node, phase, cells, result, notes)
             known = touched(effect)
-            if self.alone or node.call[0] not in {"malloc", "graph_launch"}:
+            if self.alone or (
+                node.call[0] not in {"malloc", "graph_launch"} and not self.front.may_hold
+            ):
                 self._touches[node, phase] = known
         return known
 
@@ -238,6 +240,12 @@ class Effects:
     def join(self, first: int, second: int) -> int:
         """The union."""
         return first | second
+
+    def passed(self, frontier: int) -> bool:
+        """Whether everything in the frontier is done; cells keep only what is not, except where
+        one thread calls, which goes on only then.
+        """
+        return self.alone or not frontier
 
     def op(self, stream: Stream, before: int, reads: Reads, writes: Reads) -> int:
         """Issue an operation; done, it stands for everything before it."""
@@ -285,6 +293,11 @@ class Effects:
             self.effect.staged.append(value)
             carried.append(value)
         return tuple(carried)
+
+
+def following(rest: Any, phase: int) -> int:
+    """The phase that the rest of a call is: one of its own where the host may wait first (R4.5)."""
+    return getattr(rest, "phase", phase + 1)
 
 
 def touched(effect: Effect) -> tuple[int, int, Accesses]:

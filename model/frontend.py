@@ -12,12 +12,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .graphs import Graphs
+from .masking import UNMASKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .calls import Call
-    from .streams import Await
+    from .contract import Contract
+    from .gpu import Gpu
+    from .streams import Await, Sink
 
 F = TypeVar("F")
 Rule = TypeVar("Rule", bound="Callable[..., Any]")
@@ -41,6 +44,9 @@ class Frontend(Graphs[F]):
     The result is what the call awaits: None (it returns at once), or a frontier and the rest of
     the call, a method that takes the call when the frontier is done, or None.
     """
+
+    may_hold = False
+    """Whether the host may have to wait before a call issues anything: only under a masking."""
 
     def call(self, call: Call) -> Await[F] | None:
         """Dispatch a call to its rule by its verb."""
@@ -70,3 +76,14 @@ class Frontend(Graphs[F]):
     def set_cell(self, call: Call) -> None:
         """R8.2: a store of the host into a cell, now."""
         self.sink.host_signal(call[1], call[2])
+
+
+def front_end(
+    gpu: Gpu, contract: Contract, sink: Sink[F], uncertain: tuple[str, ...] = ()
+) -> Frontend[F]:
+    """The front end for a contract: with a masking's order where it has one."""
+    if contract.masking == UNMASKED:
+        return Frontend(gpu, contract, sink, uncertain)
+    from .masked import Masked
+
+    return Masked(gpu, contract, sink, uncertain)

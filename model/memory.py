@@ -84,6 +84,12 @@ class Region:
         """The kind of memory: device, pinned, pageable or managed."""
         return self.buffer.kind
 
+    @property
+    def nbytes(self) -> int | None:
+        """Its size in bytes, where the protocol says it."""
+        sizes = self.buffer.nbytes
+        return sizes[self.index] if sizes else None
+
     def __repr__(self) -> str:
         return f"{self.buffer.name}.{self.part}" if self.part else self.buffer.name
 
@@ -118,6 +124,12 @@ class Pairs(tuple[tuple[Region, Region], ...]):  # noqa: SLOT001
     the destination lives, or the source where that is host memory.
     """
 
+    @property
+    def nbytes(self) -> int | None:
+        """How many bytes are moved; None where the size of neither end was given."""
+        sizes = [src.nbytes or dst.nbytes for dst, src in self]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
     # No slots: a tuple cannot have any, and these are asked for at every copy.
     def __init__(self, pairs: Iterable[tuple[Region, Region]]) -> None:  # noqa: ARG002
         self.dst = self[0][0].kind
@@ -131,10 +143,11 @@ class Buffer(Handle):
     """A buffer of one kind of memory. `buf.part` and `buf["part"]` select a named region.
 
     `of` is the buffer whose address this one reuses, None for memory of its own; `pooled` says that
-    it came from a stream-ordered allocation.
+    it came from a stream-ordered allocation; `nbytes` is the size of each part in bytes, None where
+    nothing was said of it.
     """
 
-    __slots__ = ("_expected", "by_part", "device", "kind", "of", "pooled", "regions")
+    __slots__ = ("_expected", "by_part", "device", "kind", "nbytes", "of", "pooled", "regions")
 
     def __init__(
         self,
@@ -146,6 +159,7 @@ class Buffer(Handle):
         device: int = 0,
         of: Buffer | None = None,
         pooled: bool = False,
+        nbytes: tuple[int, ...] | None = None,
     ) -> None:
         super().__init__(gpu, name, of.slot if of else slot)
         slot = self.slot
@@ -153,6 +167,7 @@ class Buffer(Handle):
         self.device = device
         self.of = of
         self.pooled = pooled
+        self.nbytes = nbytes
         names = parts or ("",)
         self.regions = tuple(Region(self, part, i, slot + i) for i, part in enumerate(names))
         self.by_part = {region.part: region for region in self.regions if region.part}

@@ -12,25 +12,32 @@ from .objects import Stream
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    Size = int | dict[str, int] | None
 
 class MemoryCalls(Checks):
-    """Buffers, and what moves data between them."""
+    """Buffers, and what moves data between them.
 
-    def device(self, name: str, parts: Iterable[str] = (), device: int = 0) -> Buffer:
+    `nbytes`, the size of each part in bytes or a dict from parts to sizes, changes no promise:
+    it tells a runtime's masking which way a copy takes (R2.12).
+    """
+
+    def device(
+        self, name: str, parts: Iterable[str] = (), device: int = 0, nbytes: Size = None
+    ) -> Buffer:
         """Make a buffer in a device's memory; the host may not touch it."""
-        return self._buffer(name, DEVICE, parts, self._device_number(device))
+        return self._buffer(name, DEVICE, parts, self._device_number(device), nbytes=nbytes)
 
-    def pinned(self, name: str, parts: Iterable[str] = ()) -> Buffer:
+    def pinned(self, name: str, parts: Iterable[str] = (), nbytes: Size = None) -> Buffer:
         """Make a buffer in page-locked host memory; kernels may read it in place (R9.4)."""
-        return self._buffer(name, PINNED, parts)
+        return self._buffer(name, PINNED, parts, nbytes=nbytes)
 
-    def pageable(self, name: str, parts: Iterable[str] = ()) -> Buffer:
+    def pageable(self, name: str, parts: Iterable[str] = (), nbytes: Size = None) -> Buffer:
         """Make a buffer in ordinary host memory; copies stage it (R2.2, R2.6, R2.7)."""
-        return self._buffer(name, PAGEABLE, parts)
+        return self._buffer(name, PAGEABLE, parts, nbytes=nbytes)
 
-    def managed(self, name: str, parts: Iterable[str] = ()) -> Buffer:
+    def managed(self, name: str, parts: Iterable[str] = (), nbytes: Size = None) -> Buffer:
         """Make a buffer in managed memory: host and kernels both access it (R2.11)."""
-        return self._buffer(name, MANAGED, parts)
+        return self._buffer(name, MANAGED, parts, nbytes=nbytes)
 
     def _buffer(
         self,
@@ -40,6 +47,7 @@ class MemoryCalls(Checks):
         device: int = 0,
         of: Buffer | None = None,
         pooled: bool = False,
+        nbytes: Size = None,
     ) -> Buffer:
         if isinstance(parts, str):
             raise BadProtocol(
@@ -56,7 +64,8 @@ class MemoryCalls(Checks):
                 raise BadProtocol(f"buffer {name!r}: {part!r} cannot be the name of a part")
         if len(set(parts)) != len(parts):
             raise BadProtocol(f"buffer {name!r}: two parts have one name")
-        return self._make(Buffer, self.regions, name, kind, parts, device, of, pooled)
+        sizes = sizes_of(name, parts, nbytes)
+        return self._make(Buffer, self.regions, name, kind, parts, device, of, pooled, sizes)
 
     # --- allocation ---
 
@@ -154,3 +163,18 @@ class MemoryCalls(Checks):
         return self._call(
             ("memset_async", self._fillable(target), self.check_version(value), stream)
         )
+
+
+def sizes_of(name: str, parts: tuple[str, ...], nbytes: Size) -> tuple[int, ...] | None:
+    """The size of each part in bytes."""
+    if nbytes is None:
+        return None
+    parts = parts or ("",)
+    given = dict.fromkeys(parts, nbytes) if isinstance(nbytes, int) else nbytes
+    fits = isinstance(given, dict) and given.keys() == set(parts)
+    if not fits or any(type(size) is not int or size < 1 for size in given.values()):
+        raise BadProtocol(
+            f"buffer {name!r}: nbytes is the size of each part in bytes, a positive whole number, "
+            f"or a dict from every part to one, not {nbytes!r}"
+        )
+    return tuple(given[part] for part in parts)

@@ -14,6 +14,7 @@ from .clocks import Found
 from .decision import Decision
 from .direct import Branches, Direct, Echo, Spent, run
 from .gpu import Gpu
+from .masking import UNMASKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,15 +55,16 @@ def decide_directly(
     echo = Echo(gpu, deadline)
     try:
         run(gpu, body, direct)
-        found.holds = direct.overlaps
+        found.holds = direct.overlaps or contract.masking != UNMASKED
         if found.holds:
             run(gpu, body, echo)
     except Found:
-        found.holds = False
+        found.holds, found.hazards = False, True
     except Spent:
         found.spent = f"the search ended early: {direct.ops} operations decided and more to come"
     found.executions, found.ops, found.waits = 1, direct.ops, direct.waits
     found.consulted = direct.front.consulted
+    found.note_queues(gpu)
     if not found.holds:
         from .tree import trace_single
 

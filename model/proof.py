@@ -20,7 +20,7 @@ from .boundary import Boundary
 from .clocks import EMPTY, Clocks, Found
 from .direct import BRANCHING, Listener, Spent, refusals
 from .errors import NotModelled, Unprovable
-from .frontend import Frontend
+from .frontend import Frontend, front_end
 from .gpu import Gpu
 from .objects import Ticket
 from .step import Scale, Step
@@ -103,7 +103,7 @@ class Prover(Listener):
         super().__init__(gpu, deadline)
         self.scale = scale
         self.clocks = Clocks(gpu)
-        self.front: Frontend[Frontier] = Frontend(gpu, contract, self.clocks, uncertain)
+        self.front: Frontend[Frontier] = front_end(gpu, contract, self.clocks, uncertain)
         self.given: list[Any] = []
         self.results: list[Any] = []
         self.open: list[list[Any]] = []

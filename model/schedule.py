@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import sync
 from .calls import OPERATIONS
 from .errors import BadProtocol
-from .frontend import Frontend
+from .frontend import Frontend, front_end
 from .host_order import Cells
 from .news import News, lanes_of
 
@@ -41,7 +41,7 @@ class Schedule:
         self.host = host
         self.clocks = clocks
         self.sink = self.make_sink()
-        self.front: Frontend[Any] = Frontend(host.gpu, contract, self.sink, uncertain)
+        self.front: Frontend[Any] = front_end(host.gpu, contract, self.sink, uncertain)
         self.points: dict[int, tuple[Node, Any]] = {0: (host.root, None)}
         self.shared: sync.Shared = self.front.notes
         self.steps: list[Step] = []

@@ -47,6 +47,10 @@ class Sink(Protocol[F]):
         """The frontier of everything in either."""
         ...
 
+    def passed(self, frontier: F) -> bool:
+        """Whether everything in a frontier that the host has awaited is done for certain."""
+        ...
+
     def op(self, stream: Stream, before: F, reads: Reads, writes: Reads) -> F:
         """Issue an operation on a lane that starts when `before` is done; its own frontier."""
         ...

@@ -13,6 +13,7 @@ from .decision import Decision
 from .edges import Edge, missing_edges, rank
 from .errors import BadProtocol
 from .host import Host
+from .masking import UNMASKED
 from .recorder import PatientRecording, Recording
 from .reuse import Reuse
 from .schedule import Schedule
@@ -56,6 +57,7 @@ def trace_single(
     schedule = from_the_start(lambda: first_schedule(schedule_of(host, contract, ())))
     found.cut = bool(schedule.options())
     found.ops = max(found.ops, sum(n for lane, n in schedule.clocks.ticks.items() if lane >= 0))
+    found.note_queues(host.gpu)
     host.verify()
     found.bad = [schedule.steps]
 
@@ -103,11 +105,14 @@ def decide_tree(
     found.once = reuse_in(host).once()
     found.bounded_queries = any(n >= FALSES for node in host.nodes() for n in node.falses.values())
     found.spins = host.gpu.cells_used
+    found.note_queues(host.gpu)
     if found.undecided:
         from .decide_states import decide_states
 
         left = max(0.0, deadline - time.monotonic())
-        return decide_states(body, steps, contract, uncertain, seconds=left)
+        states = decide_states(body, steps, contract, uncertain, seconds=left)
+        states.note_queues(host.gpu)
+        return states
     return found
 
 
@@ -142,7 +147,11 @@ def weigh(schedule: Schedule, found: Decision) -> None:
     found.consulted |= schedule.front.consulted
     clean = isinstance(schedule.clocks, Noting) and schedule.clocks.clean
     found.undecided |= schedule.undecided
-    if not clean or schedule.broken or schedule.blocked() or schedule.hung():
+    hangs = bool(schedule.blocked() or schedule.hung())
+    found.hazards |= not clean
+    found.hangs |= hangs
+    lost = schedule.broken and schedule.front.contract.masking == UNMASKED
+    if not clean or lost or hangs:
         found.holds = False
         if len(found.bad) < BAD_SCHEDULES:
             found.bad.append(list(schedule.steps))

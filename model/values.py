@@ -84,6 +84,10 @@ class Deferring:
         """The union."""
         return first | second
 
+    def passed(self, frontier: int) -> bool:
+        """Whether everything in the frontier is done."""
+        return not frontier & self.pending
+
     def issue(self, lane: Stream, before: int) -> Deferred:
         """Keep an operation."""
         op = Deferred(lane, before, self.clocks.host, self.clocks.origin())
