@@ -16,7 +16,7 @@ from .sync import FALSES
 from .verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from .gpu import Gpu
     from .proof import Proof
@@ -52,31 +52,37 @@ class Question(NamedTuple):
 
 def check(
     target: Protocol | Callable[..., None],
-    contract: str | Contract = "cuda",
+    contract: str | Contract | None = None,
     *,
     steps: int | None = None,
     engine: str = "order",
     limits: Limits | None = None,
     prove: bool = False,
+    runtime: str | None = None,
+    env: Mapping[str, str] | None = None,
+    sweep: str | None = None,
     **parameters: Any,
 ) -> Verdict:
     """Decide a protocol under a contract.
 
     Args:
         target: a protocol, or a plain function `f(gpu, ...)`.
-        contract: `cuda`, `hip`, `cuda-hmm`, or a `Contract`.
+        contract: `cuda`, `hip`, `cuda-hmm`, or a `Contract`; by default the runtime's, else CUDA.
         steps: how often the step loop runs; by default enough to use each slot twice.
         engine: `order` (happens-before) or `machine` (explicit states).
         limits: what may be spent; past them the verdict is UNDETERMINED.
         prove: without `steps`, try to make a HOLDS a PROVED: for every number of steps. The command
             always tries.
+        runtime: also say what a runtime makes of it: `cuda-13`, `rocm-7.2` or `rocm-10`.
+        env: environment variables of that runtime, such as `{"GPU_MAX_HW_QUEUES": "1"}`.
+        sweep: say it for several values: `queues=1..8`, `ring=2..4` or a variable of `env`.
         parameters: the protocol's own, such as `slots=3`.
 
     Raises:
         BadInput: the protocol or an argument is wrong.
     """
     target = target if isinstance(target, Protocol) else protocol()(target)
-    promised = contract_named(contract) if isinstance(contract, str) else contract
+    promised = promised_by(contract, runtime, env, sweep)
     if engine not in ENGINES:
         raise BadInput(f"unknown engine {engine!r}: it is one of {', '.join(ENGINES)}")
     if steps is not None and (type(steps) is not int or steps < 1):
@@ -101,7 +107,60 @@ def check(
         verdict = verdict._replace(expected=None)
     if steps is not None and verdict.outcome is Outcome.HOLDS and not verdict.as_expected:
         verdict = below_size(question, promised, verdict)
+    if runtime is not None:
+        verdict = there(question, promised, verdict, decisions, (size, runtime, env or {}, sweep))
     return verdict._replace(seconds=time.perf_counter() - started)
+
+
+def promised_by(
+    contract: str | Contract | None,
+    runtime: str | None,
+    env: Mapping[str, str] | None,
+    sweep: str | None,
+) -> Contract:
+    """The contract asked for, else the runtime's, else CUDA's; refuses what does not go together,
+    before anything is decided.
+    """
+    if runtime is None:
+        if env or sweep:
+            raise BadInput(f"--{'env' if env else 'sweep'} needs a --runtime")
+        contract = "cuda" if contract is None else contract
+        return contract_named(contract) if isinstance(contract, str) else contract
+    from .environment import entries_of
+    from .profiles import profile_named
+    from .sweeps import points
+
+    profile = profile_named(runtime)
+    entries_of(profile, env or {})
+    points(profile, sweep)
+    name = contract.name if isinstance(contract, Contract) else contract
+    if name not in {None, profile.contract.name}:
+        raise BadInput(f"{runtime} keeps the contract {profile.contract.name}, not {name}")
+    return contract if isinstance(contract, Contract) else profile.contract
+
+
+def there(
+    question: Question,
+    contract: Contract,
+    verdict: Verdict,
+    decisions: list[tuple[Contract, Decision]],
+    place: tuple[int, str, Mapping[str, str], str | None],
+) -> Verdict:
+    """The verdict with what a runtime makes of it."""
+    from .runtime import asked_of, on_runtime
+    from .sweeps import swept
+
+    size, runtime, env, sweep = place
+    asked = asked_of(
+        lambda promised: [found for _c, found in by_reading(question, promised, size)],
+        contract,
+        verdict.outcome,
+        any(found.spins for _c, found in decisions),
+        question.limits.seconds,
+    )
+    if sweep is not None:
+        return verdict._replace(sweep=swept(asked, runtime, env, sweep))
+    return verdict._replace(runtime=on_runtime(asked, runtime, env))
 
 
 def decided(

@@ -268,8 +268,8 @@ class Masked(Frontend[F]):
         return "up" if pairs.dst in ends else "down"
 
     def large(self, pairs: Pairs, limit: int) -> bool:
-        """Whether a copy is larger than this."""
-        size = pairs.nbytes
+        """Whether a copy is larger than this; every copy is larger than nothing."""
+        size = pairs.nbytes if limit else 1
         if size is None:
             self.gpu.sizes_missing = True
             return self.masking.unsized == LARGE

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .proof import Proof
+    from .runtime import OnRuntime
     from .trace import Event
     from .where import Where
 
@@ -113,7 +114,8 @@ class Verdict(NamedTuple):
     HOLDS where a refutation is expected that needs more steps than were asked for.
     `bounds` says what was covered, `warnings` what a reader must know beside the verdict, `reason`
     why an UNDETERMINED is one, `unproved` why a HOLDS is no PROVED. `steps` is None for a PROVED:
-    its `certificates`, one for each reading of the contract, hold for every number.
+    its `certificates`, one for each reading of the contract, hold for every number. `runtime` is
+    what a runtime makes of it, `sweep` the same for several values of something, by value.
     """
 
     name: str
@@ -135,6 +137,8 @@ class Verdict(NamedTuple):
     below_size: bool = False
     unproved: str | None = None
     certificates: tuple[Proof, ...] = ()
+    runtime: OnRuntime | None = None
+    sweep: tuple[tuple[str, OnRuntime], ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -151,10 +155,10 @@ class Verdict(NamedTuple):
     @property
     def exit_code(self) -> int:
         """0 as expected, else the outcome's own code, and 1 for a pass that was not expected."""
+        own = self.outcome.exit_code or (1 if self.as_expected is False else 0)
         if self.as_expected:
-            return 0
-        unexpected = 1 if self.as_expected is False else 0
-        return self.outcome.exit_code or unexpected
+            own = 0
+        return own or (self.runtime.exit_code(self.outcome) if self.runtime else 0)
 
     def as_data(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -180,6 +184,10 @@ class Verdict(NamedTuple):
         }
         if self.outcome is Outcome.REFUTED:
             data["missing_edges"] = [edge.as_data() for edge in self.missing_edges]
+        if self.runtime is not None:
+            data["runtime"] = self.runtime.as_data()
+        if self.sweep:
+            data["sweep"] = {value: found.as_data() for value, found in self.sweep}
         return data
 
 
