@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 COMMANDS = {
-    "list": "protocols, contracts, engines",
+    "list": "protocols, contracts, runtimes, engines",
     "check": "decide protocols: the whole catalogue, names, or FILE.py[:function]",
     "explain": "every missing edge of a protocol, each with its counterexample",
     "prove": "decide protocols for every number of steps",

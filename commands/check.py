@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..model.verdict import combined_exit_code
-from .deciding import add_engine, add_names, add_steps, decide_all
+from .deciding import add_engine, add_names, add_runtime, add_steps, decide_all
 from .output import write_decided
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ def add(parser: Parser) -> None:
     add_names(parser, optional=True)
     add_steps(parser)
     add_engine(parser)
+    add_runtime(parser)
     parser.set_defaults(action=run)
 
 

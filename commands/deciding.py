@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ..model.verdict import Verdict
     from .parser import Parser
 
-Task = tuple[str, str, "int | None", str, "dict[str, Any]"]
-"""A name, a contract, the number of steps, an engine, the protocol's parameters."""
+Task = tuple[str, str, "int | None", str, "dict[str, Any]", "dict[str, Any]"]
+"""A name, a contract, the number of steps, an engine, a runtime, the protocol's parameters."""
 
 
 def add_names(parser: Parser, *, optional: bool = False) -> None:
@@ -31,6 +31,7 @@ def add_names(parser: Parser, *, optional: bool = False) -> None:
     parser.add_argument("--format", default="text", choices=("text", "json"))
     parser.epilog = "Other options are the protocol's own parameters: --slots 3 --layers 61"
     parser.set_defaults(takes_parameters=True, steps=None, engine="order", jobs="1")
+    parser.set_defaults(runtime=None, env=None, sweep=None)
 
 
 def add_steps(parser: Parser) -> None:
@@ -42,6 +43,33 @@ def add_engine(parser: Parser) -> None:
     """Which engine decides, and in how many processes."""
     parser.add_argument("--engine", default="order", help=" or ".join(ENGINES))
     parser.add_argument("--jobs", default="1", help="how many processes decide side by side")
+
+
+def add_runtime(parser: Parser) -> None:
+    """The runtime on which hazards may be hidden and programs hang."""
+    parser.add_argument("--runtime", metavar="PROFILE", help="cuda-13, rocm-7.2 or rocm-10")
+    parser.add_argument(
+        "--env", action="append", metavar="NAME=VALUE", help="a variable of the runtime"
+    )
+    parser.add_argument("--sweep", metavar="NAME=LOW..HIGH", help="a table: queues=1..8")
+
+
+def runtime_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The runtime asked for, as `check` takes it; refuses what does not go together."""
+    from ..model.check import promised_by
+
+    env: dict[str, str] = {}
+    for word in options.env or ():
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise BadInput(f"--env takes NAME=VALUE, not {word!r}")
+        env[name] = value
+    asked = options.contract.split(",") if options.contract else [None]
+    for contract in asked:
+        promised_by(contract, options.runtime, env, options.sweep)
+    if options.runtime is None:
+        return {}
+    return {"runtime": options.runtime, "env": env, "sweep": options.sweep}
 
 
 def targets(names: Sequence[str]) -> list[tuple[str, Protocol]]:
@@ -59,8 +87,14 @@ def targets(names: Sequence[str]) -> list[tuple[str, Protocol]]:
     return found
 
 
-def contracts_for(entry: Protocol, asked: str | None) -> list[str]:
-    """The contracts to decide an entry under: those asked for, or those it has expectations for."""
+def contracts_for(entry: Protocol, asked: str | None, runtime: str | None = None) -> list[str]:
+    """The contracts to decide an entry under: those asked for, the runtime's, or those it has
+    expectations for.
+    """
+    if runtime is not None:
+        from ..model.profiles import profile_named
+
+        return [profile_named(runtime).contract.name]
     if asked is not None:
         return [contract_named(name).name for name in asked.split(",")]
     usual = [contract.name for contract in DEFAULT]
@@ -72,10 +106,11 @@ def decide_all(options: argparse.Namespace) -> list[Verdict]:
     steps, jobs = whole(options.steps, "--steps"), whole(options.jobs, "--jobs") or 1
     if options.engine not in ENGINES:
         raise BadInput(f"unknown engine {options.engine!r}: it is one of {', '.join(ENGINES)}")
+    runtime = runtime_of(options)
     tasks: list[Task] = [
-        (name, contract, steps, options.engine, options.parameters)
+        (name, contract, steps, options.engine, runtime, options.parameters)
         for name, entry in targets(options.names)
-        for contract in contracts_for(entry, options.contract)
+        for contract in contracts_for(entry, options.contract, options.runtime)
     ]
     return list(progress(decided(tasks, jobs), len(tasks)))
 
@@ -95,9 +130,9 @@ def decide_task(task: Task) -> Verdict:
     """Decide one entry under one contract; found again by name, in whatever process this is."""
     from ..model.check import check
 
-    name, contract, steps, engine, parameters = task
+    name, contract, steps, engine, runtime, parameters = task
     [(_name, entry)] = targets([name])
-    return check(entry, contract, steps=steps, engine=engine, prove=True, **parameters)
+    return check(entry, contract, steps=steps, engine=engine, prove=True, **runtime, **parameters)
 
 
 def progress(verdicts: Iterable[Verdict], total: int) -> Iterator[Verdict]:

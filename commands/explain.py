@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..model.verdict import combined_exit_code
 from ..report.colour import Paint
-from .deciding import add_engine, add_names, add_steps, decide_all
+from .deciding import add_engine, add_names, add_runtime, add_steps, decide_all
 from .output import write_json
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def add(parser: Parser) -> None:
     add_names(parser)
     add_steps(parser)
     add_engine(parser)
+    add_runtime(parser)
     parser.set_defaults(action=run)
 
 
@@ -33,6 +34,6 @@ def run(options: argparse.Namespace) -> int:
         write_json([verdict.as_data() for verdict in verdicts])
     else:
         paint = Paint.for_stream(sys.stdout)
-        everything = (one(v, paint, pictures=len(v.missing_edges)) for v in verdicts)
+        everything = (one(v, paint, pictures=len(v.missing_edges), evidence=True) for v in verdicts)
         print("\n\n".join(everything))
     return combined_exit_code(verdict.exit_code for verdict in verdicts)

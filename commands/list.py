@@ -1,4 +1,4 @@
-"""`streamorder list`: protocols, contracts, engines."""
+"""`streamorder list`: protocols, contracts, runtimes, engines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..model.catalogue import catalogue, find
 from ..model.contract import CONTRACTS
+from ..model.profiles import PROFILES
 
 if TYPE_CHECKING:
     import argparse
@@ -30,6 +31,9 @@ def run(options: argparse.Namespace) -> int:
         print("contracts")
         for contract in CONTRACTS.values():
             print(f"  {contract.name.ljust(width)}  {contract.title}")
+        print("runtimes")
+        for profile in PROFILES.values():
+            print(f"  {profile.name.ljust(width)}  {profile.title}")
         print("engines")
         print(f"  {'order'.ljust(width)}  happens-before, one pass a host schedule (the default)")
         print(f"  {'machine'.ljust(width)}  every state, breadth-first: the specification")

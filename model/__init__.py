@@ -12,6 +12,9 @@ Data flows one way:
   `news`, `values`; `machine` over `effects`, walked by `explore` and asked by `decide_states`;
   `refined` (outcomes of litmus tests); all give a `decision`;
 - *every number of steps*: `prove` = `proof` over `boundary`, `normal_form`, `host_state`, `step`;
+- *runtimes*: `runtime` decides on `profiles`, `environment` and `sweeps` over `queue_maps`;
+  `masking` is what a runtime adds, `masked` the front end that adds it, `waits_for` the cycle of a
+  hang;
 - *verdict*: `check`, `engines`, `verdict`, `reuse`, `audit`, `errors`;
 - *counterexample*: `recorder`, `edges`, `witness`, `reasons`, `linear`, `replay`, `trace`;
   `state_path` (from the machine's own path).

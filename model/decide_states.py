@@ -52,8 +52,10 @@ def decide_states(
     found.bounded_queries = any(n >= FALSES for node in host.nodes() for n in node.falses.values())
     found.hazards, found.hangs = bool(walk.hazards or walk.wrongs), bool(walk.deadlocks)
     found.note_queues(host.gpu)
-    if contract.masking == UNMASKED and walk.holds and any(
-        node.call is not None and node.call[0] == "concurrent" for node in host.nodes()
+    if (
+        contract.masking == UNMASKED
+        and walk.holds
+        and any(node.call is not None and node.call[0] == "concurrent" for node in host.nodes())
     ):
         found.spent = "the machine does not decide concurrent(): use the engine order"
         return found

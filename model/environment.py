@@ -56,16 +56,17 @@ def serialize_copy(value: str) -> Entry:
     about = "copies serialised"
     after_issue = (COPIES, FILLS, VALUES) if int(value) & 2 else ()
     said = "the host awaits each copy, fill and value operation" if after_issue else "no effect"
-    by_source = source(DISPATCH, said, awaits=after_issue)
     if not int(value) & 1:
-        return Entry(about, by_source)
+        return Entry(about, source(DISPATCH, said, awaits=after_issue))
     seen = observed(
         f"{MI355X}, ROCm 10: the stale plan does not show",
         "a copy starts after all work issued so far" + (f"; {said}" if after_issue else ""),
         copies_after_all=True,
         awaits=after_issue,
     )
-    return Entry(about, seen, by_source._replace(says=f"bit 0: no effect; {said}"))
+    no_bit = f"bit 0 has no effect under direct dispatch; {said}"
+    said = no_bit if after_issue else "no effect under direct dispatch"
+    return Entry(about, seen, source(DISPATCH, said, awaits=after_issue))
 
 
 def serialize_kernel(value: str) -> Entry:
@@ -101,7 +102,9 @@ def sdma(value: str) -> Entry:
     where = "ROCr documentation, HSA_ENABLE_SDMA"
     if value == "1":
         return Entry("copies", documented(where, "copy engines are used, as ever"))
-    return Entry("copies", documented(where, "every copy by a kernel on its queue", copy_limit=None))
+    return Entry(
+        "copies", documented(where, "every copy by a kernel on its queue", copy_limit=None)
+    )
 
 
 def blit_size(value: str) -> Entry:

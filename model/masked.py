@@ -3,7 +3,7 @@
 Every packet passes through its queue: it starts after what stands there before it, and what comes
 later starts after it. The queues' ends are cells like the streams' tails, so that every engine
 sees which calls depend on which. What the host awaits on top goes around the call: `held` before
-it issues anything, `awaited` after.
+it issues anything, `after_issue` after.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .gpu import Gpu
     from .graphs import GraphNode
     from .masking import Lane
-    from .memory import Pairs, Region
+    from .memory import Pairs
     from .objects import Cell, Stream
     from .streams import Await, Sink
 
@@ -162,14 +162,14 @@ class Masked(Frontend[F]):
 
     # --- before and after a call ---
 
-    def begin(self, rule: Rule, call: Call) -> Await[F] | None:
+    def begin(self, rule: Callable[..., Any], call: Call) -> Await[F] | None:
         """Carry a rule out once the host may issue what it issues."""
         held = self.held(call)
         if held != self.sink.empty:
             return held, Held(self, rule)
         return self.carry_out(rule, call)
 
-    def go_on(self, rule: Rule, call: Call) -> Await[F] | None:
+    def go_on(self, rule: Callable[..., Any], call: Call) -> Await[F] | None:
         """The same after a wait: another thread may have taken the place meanwhile."""
         held = self.space(call)
         if held != self.sink.empty and not self.sink.passed(held):
@@ -179,13 +179,13 @@ class Masked(Frontend[F]):
     def carry_out(self, rule: Callable[..., Any], call: Call) -> Await[F] | None:
         """The rule itself, then what the host awaits on top."""
         self.packets = 0
-        return self.awaited(call, rule(self, call))
+        return self.after_issue(call, rule(self, call))
 
-    def awaited(self, call: Call, waits: Await[F] | None) -> Await[F] | None:
+    def after_issue(self, call: Call, waits: Await[F] | None) -> Await[F] | None:
         """R4.6, R2.7: what the call awaits, with what the masking makes it await."""
         if waits is not None and waits[1] is not None:
-            frontier, rest = waits
-            return frontier, lambda call: self.carry_out(lambda _self, call: rest(call), call)
+            rest = waits[1]
+            return waits[0], lambda call: self.carry_out(lambda _self, call: rest(call), call)
         if not self.packets or not self.awaits(call):
             return waits
         before = self.sink.empty if waits is None else waits[0]

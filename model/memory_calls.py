@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     Size = int | dict[str, int] | None
 
+
 class MemoryCalls(Checks):
     """Buffers, and what moves data between them.
 

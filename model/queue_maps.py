@@ -57,7 +57,9 @@ def legal(lanes: dict[Lane, int], queues: int | None) -> Iterator[Map]:
     yield from over_devices(lanes, queues, maximal_only=False)
 
 
-def over_devices(lanes: dict[Lane, int], queues: int | None, *, maximal_only: bool) -> Iterator[Map]:
+def over_devices(
+    lanes: dict[Lane, int], queues: int | None, *, maximal_only: bool
+) -> Iterator[Map]:
     """Maps of all devices together."""
     if queues is None:
         yield ()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .objects import Cell, Stream
     from .schedule import Schedule
 
+NOBODY = "nobody"
+
 AHEAD = 2_000
 """How many calls of a blocked thread are looked at for the one that would help."""
 
@@ -166,14 +168,14 @@ class Graph:
     def named(self, who: Any) -> str:
         """A waiter in words."""
         if who is None:
-            return "nobody"
+            return NOBODY
         kind, number = who
         if kind == "op":
             op = self.stuck.ops[number]
-            return f"{described(op.node.call)} on {op.lane.name} ({op.node.where})"
+            return f"{placed(op.node)} on {op.lane.name}"
         node = self.stuck.threads[number][0]
         name = self.gpu.threads[number].name
-        return f"host thread {name} in {described(node.call)} ({node.where})"
+        return f"host thread {name} in {placed(node)}"
 
     def waits(self, who: Any) -> Iterator[tuple[Any, str]]:
         """Whom somebody waits for, and why."""
@@ -222,11 +224,9 @@ class Graph:
                 yield ("op", index), f"it is to set cell {cell.name!r} to {op.sets[1]}"
         for thread, calls in self.coming.items():
             for node in calls:
-                call = node.call
-                sets = call is not None and call[0] in {"set_cell", "write_value"}
-                if sets and call[-2] is cell and call[-1] >= value:
+                if sets_cell(node, cell, value):
                     found = True
-                    yield ("thread", thread), f"it is to call {described(call)} ({node.where})"
+                    yield ("thread", thread), f"it is to call {placed(node)}"
                     break
         if not found:
             yield None, f"nobody is left to set cell {cell.name!r} to {value}"
@@ -270,6 +270,20 @@ class Graph:
                 yield ("thread", thread), why
         if not found:
             yield None, f"queue {queue.name!r} is {state}, and nobody is left to {other}"
+
+
+def placed(node: Node) -> str:
+    """A call in words, with its source line."""
+    assert node.call is not None
+    return f"{described(node.call)} ({node.where})"
+
+
+def sets_cell(node: Node, cell: Cell, value: int) -> bool:
+    """Whether a call sets a cell high enough."""
+    call = node.call
+    if call is None or call[0] not in {"set_cell", "write_value"}:
+        return False
+    return call[-2] is cell and call[-1] >= value
 
 
 def ahead(host: Host, node: Node) -> Iterator[Node]:

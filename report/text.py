@@ -46,6 +46,10 @@ def row(verdict: Verdict, width: int, paint: Paint) -> str:
         line += paint.red(f"  expected {verdict.expected}")
     if verdict.reason:
         line += paint.yellow(f"  {verdict.reason}")
+    if verdict.runtime is not None:
+        from .runtime import word_for
+
+        line += f"  on {verdict.runtime.profile}: {word_for(verdict, verdict.runtime)}"
     return line + "".join(paint.yellow(f"  ({warning})") for warning in verdict.warnings)
 
 
@@ -61,8 +65,12 @@ def summary(verdicts: Sequence[Verdict], paint: Paint = PLAIN) -> str:
     return f"{said}: {tail}"
 
 
-def one(verdict: Verdict, paint: Paint = PLAIN, *, pictures: int = 1) -> str:
-    """One verdict in full: bounds, warnings, every missing edge, and some counterexamples."""
+def one(
+    verdict: Verdict, paint: Paint = PLAIN, *, pictures: int = 1, evidence: bool = False
+) -> str:
+    """One verdict in full: bounds, warnings, every missing edge, and some counterexamples; what a
+    runtime makes of it, with the `evidence` for that.
+    """
     lines = [headline(verdict, paint)]
     lines += [paint.yellow(f"  note: {warning}") for warning in verdict.warnings]
     if verdict.reason:
@@ -74,6 +82,13 @@ def one(verdict: Verdict, paint: Paint = PLAIN, *, pictures: int = 1) -> str:
     hidden = len(verdict.missing_edges) - pictures
     if hidden > 0:
         lines.append(paint.dim(f"  (streamorder explain draws the other {hidden} as well)"))
+    if verdict.runtime is not None or verdict.sweep:
+        from .runtime import runtime_lines, sweep_lines
+
+        if verdict.runtime is not None:
+            lines += runtime_lines(verdict, verdict.runtime, paint, evidence=evidence)
+        else:
+            lines += sweep_lines(verdict, paint)
     return "\n".join(lines)
 
 

@@ -30,7 +30,7 @@ import pytest
 
 from streamorder.model.contract import CONTRACTS, CUDA, Contract
 from streamorder.model.errors import Again
-from streamorder.model.frontend import Frontend
+from streamorder.model.frontend import Frontend, front_end
 from streamorder.model.gpu import Gpu
 from streamorder.model.objects import Graph
 
@@ -65,7 +65,7 @@ class Recorder:
         self.nodes: dict[Graph, list[str]] = {}
         self.names: list[str] = []
         self.lanes: dict[int, str] = {}
-        self.front: Frontend[Frontier] = Frontend(gpu, promises, self, uncertain)
+        self.front: Frontend[Frontier] = front_end(gpu, promises, self, uncertain)
         self.ops: dict[str, Op] = {}
         self.known: Frontier = frozenset()
         self.calls: list[list[str]] = []
@@ -73,6 +73,10 @@ class Recorder:
         self.marks: list[tuple[str, object]] = []
         self.answer = True
         gpu.attach(self)
+
+    def passed(self, frontier: Frontier) -> bool:
+        """Whether the host has learnt that all of it is done."""
+        return frontier <= self.known
 
     # --- the reading -----------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from streamorder.model.contract import (
     contract_named,
 )
 from streamorder.model.errors import BadInput
+from streamorder.model.masking import UNMASKED
 
 # field: CUDA, HIP
 FIELDS: dict[str, tuple[bool | None, bool | None]] = {
@@ -45,7 +46,8 @@ FIELDS: dict[str, tuple[bool | None, bool | None]] = {
 
 def test_fields() -> None:
     """Every promise of both contracts; a new field needs a row here and a rule's test."""
-    assert CUDA._fields == HIP._fields == ("name", "title", *FIELDS)
+    assert CUDA._fields == HIP._fields == ("name", "title", *FIELDS, "masking")
+    assert all(contract.masking == UNMASKED for contract in CONTRACTS.values())
     assert {name: (getattr(CUDA, name), getattr(HIP, name)) for name in FIELDS} == FIELDS
 
 
