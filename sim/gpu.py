@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 import simpy
 
 from ..model.errors import BadProtocol
-from ..model.frontend import Frontend
+from ..model.frontend import Frontend, front_end
 from .contents import Contents
 from .control import CONTROL, results
 from .ops import EMPTY, Op, Probe, Sink
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from ..model.calls import Reads
     from ..model.contract import Contract
@@ -56,7 +56,7 @@ class SimGpu:
         contract: Contract,
         clock: Clock,
         uncertain: tuple[str, ...] = (),
-        front: type[Frontend[Any]] = Frontend,
+        front: Callable[..., Frontend[Any]] = front_end,
     ) -> None:
         self.source = source
         self.gpu = source.gpu
@@ -192,14 +192,14 @@ class SimGpu:
     def touches(self, cursor: Cursor) -> list[tuple[Region, Any]]:
         """The host's own accesses in the phase that comes next: (region, False or the version)."""
         front, probe = self.front, Probe()
-        kept = (front.cells, front.notes, front.issued, front.captured)
+        kept, sink = (front.cells, front.notes, front.issued, front.captured), front.sink
         front.cells, front.notes = list(front.cells), dict(front.notes)
         front.sink = probe  # type: ignore[assignment] - it issues nothing
         try:
             self.phase(cursor, cursor.rest or front.call)
         finally:
             front.cells, front.notes, front.issued, front.captured = kept
-            front.sink = self.sink
+            front.sink = sink
         return probe.touched
 
     # --- operations ---

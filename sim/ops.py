@@ -122,6 +122,10 @@ class Sink:
             return second
         return frozenset(op for op in first | second if not op.finished)
 
+    def passed(self, frontier: Frontier) -> bool:
+        """Whether everything in the frontier is done."""
+        return all(op.finished for op in frontier)
+
     def op(self, stream: Stream, before: Frontier, reads: Reads, writes: Reads) -> Frontier:
         """Issue an operation; it stands for everything before it."""
         return self.sim.issue(self.made(stream, before, reads, writes))
@@ -177,6 +181,10 @@ class Probe:
     def join(self, first: Frontier, second: Frontier) -> Frontier:
         """The union."""
         return first | second
+
+    def passed(self, frontier: Frontier) -> bool:
+        """Whether everything in the frontier is done."""
+        return all(op.finished for op in frontier)
 
     def op(self, *_effect: object) -> Frontier:
         """Nothing is issued."""
