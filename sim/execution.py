@@ -12,8 +12,7 @@ from .contents import Held
 from .control import CONTROL
 from .cursors import Cursor, Traced
 from .gpu import SimGpu
-from .ops import Op
-from .untimed import Gates
+from .untimed import Gates, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -60,7 +59,7 @@ class Execution:
         """Everything that can happen next."""
         return self.gates.env.enabled()
 
-    def take(self, choice: Choice) -> list[tuple[Cursor | Op, Wrong]]:
+    def take(self, choice: Choice) -> list[tuple[Site, Wrong]]:
         """One atomic step; the accesses in it that found a wrong version."""
         self.gates.wrongs = []
         self.gates.env.release(choice)
@@ -100,8 +99,8 @@ class Execution:
     def outcome(self) -> frozenset[tuple[str, Any]]:
         """What memory holds: (region, version) of every region that was written."""
         regions = self.sim.gpu.regions
-        versions = self.sim.contents.versions
-        return frozenset((repr(regions[slot]), version) for slot, version in versions.items())
+        versions = sorted(self.sim.contents.versions.items(), key=lambda item: item[0])
+        return frozenset({repr(regions[slot]): version for slot, version in versions}.items())
 
     # --- hazards ---
 
@@ -168,11 +167,6 @@ def waiting(op: Op) -> tuple[Any, ...]:
 def numbers(ops: Iterable[Op]) -> frozenset[int]:
     """Those of the operations that are not finished."""
     return frozenset(op.number for op in ops if not op.finished)
-
-
-def site_of(who: Cursor | Op) -> Site:
-    """The call of a host thread or an operation, with its source line."""
-    return Site(who.where, who.label if isinstance(who, Op) else described(who.call or ()))
 
 
 def stuck(execution: Execution) -> tuple[Site, ...]:

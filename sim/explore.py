@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..model.again import from_the_start
-from .execution import Execution, named, site_of, stuck
+from .execution import Execution, named, stuck
 
 if TYPE_CHECKING:
     from ..model.contract import Contract
@@ -206,8 +206,8 @@ class Explorer:
     def step(self, execution: Execution, origin: int, choice: Choice) -> tuple[int, bool]:
         """Take a choice that no execution has taken in this state."""
         found = self.found
-        for who, wrong in execution.take(choice):
-            found.wrongs.setdefault((site_of(who), wrong), []).append((origin, choice))
+        for site, wrong in execution.take(choice):
+            found.wrongs.setdefault((site, wrong), []).append((origin, choice))
         state, new = found.number(execution.state())
         found.edges[origin].append((choice, state))
         return state, new

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
+from ..model.trace import described
+from ..model.verdict import Site
 from .clock import Clock
+from .ops import Op
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from .contents import Wrong
     from .cursors import Cursor
     from .gpu import SimGpu
-    from .ops import Op
 
 # ("host", thread, result), ("op", number of the operation, None) or ("op", number, "start")
 Choice = tuple[str, int, Any]
@@ -73,7 +75,7 @@ class Gates(Clock):
     def __init__(self, numbers: dict[Any, int]) -> None:
         super().__init__(Untimed())
         self.numbers = numbers
-        self.wrongs: list[tuple[Cursor | Op, Wrong]] = []
+        self.wrongs: list[tuple[Site, Wrong]] = []
         self.rests: dict[int, Any] = {}
 
     def turn(self, sim: SimGpu, cursor: Cursor) -> Any:
@@ -110,4 +112,12 @@ class Gates(Clock):
     def wrong(self, sim: SimGpu, who: Cursor | Op, wrong: list[Wrong]) -> None:
         """Keep them."""
         del sim
-        self.wrongs += [(who, one) for one in wrong]
+        self.wrongs += [(site_of(who), one) for one in wrong]
+
+
+def site_of(who: Cursor | Op) -> Site:
+    """The call of a host thread or an operation, with its source line."""
+    if isinstance(who, Op):
+        return Site(who.where, who.label)
+    assert who.call is not None
+    return Site(who.where, described(who.call))
