@@ -15,6 +15,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .model.engines import add_engine
+
 if TYPE_CHECKING:
     from .model.audit import Audit, Wait, audit
     from .model.catalogue import catalogue
@@ -77,6 +79,12 @@ _HOMES = {
 """The modules of `model` that the public names come from, each imported when a name is asked for:
 the command must start fast.
 """
+
+add_engine(
+    "sim",
+    "SimPy processes in every order; the code that also runs with costs",
+    lambda: import_module(".sim.decide", __name__).decide_sim,
+)
 
 
 def __getattr__(name: str) -> Any:

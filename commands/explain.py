@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ..model.verdict import combined_exit_code
+from ..model.errors import BadInput
+from ..model.verdict import Outcome, combined_exit_code
 from ..report.colour import Paint
-from .deciding import add_engine, add_names, add_runtime, add_steps, decide_all
+from .deciding import add_engine, add_names, add_runtime, add_steps, decide_all, targets
 from .output import write_json
 
 if TYPE_CHECKING:
     import argparse
 
+    from ..model.verdict import Verdict
     from .parser import Parser
 
 
@@ -22,6 +24,8 @@ def add(parser: Parser) -> None:
     add_steps(parser)
     add_engine(parser)
     add_runtime(parser)
+    parser.add_argument("--save", metavar="FILE", help="keep the schedule that --engine sim found")
+    parser.add_argument("--replay", metavar="FILE", help="carry out a schedule that was kept")
     parser.set_defaults(action=run)
 
 
@@ -29,7 +33,11 @@ def run(options: argparse.Namespace) -> int:
     """Decide, and print everything that was found."""
     from ..report.text import one
 
-    verdicts = decide_all(options)
+    if options.save and options.engine != "sim":
+        raise BadInput("--save takes --engine sim: it alone has schedules to carry out again")
+    verdicts = [replayed(options)] if options.replay else decide_all(options)
+    if options.save:
+        save(options, verdicts)
     if options.format == "json":
         write_json([verdict.as_data() for verdict in verdicts])
     else:
@@ -37,3 +45,30 @@ def run(options: argparse.Namespace) -> int:
         everything = (one(v, paint, pictures=len(v.missing_edges), evidence=True) for v in verdicts)
         print("\n\n".join(everything))
     return combined_exit_code(verdict.exit_code for verdict in verdicts)
+
+
+def replayed(options: argparse.Namespace) -> Verdict:
+    """Carry out the schedule of a file."""
+    from ..sim.schedules import load, replay
+
+    given = (options.steps, options.contract, options.save, *options.parameters)
+    if any(given) or options.engine not in {"order", "sim"}:
+        raise BadInput("--replay takes parameters, contract and steps from its file: give none")
+    found, saved = targets(options.names), load(options.replay)
+    if len(found) != 1 or found[0][1].name != saved.protocol:
+        raise BadInput(
+            f"{options.replay} is a schedule of {saved.protocol}, "
+            f"not of {', '.join(entry.name for _name, entry in found)}"
+        )
+    return replay(saved, found[0][1])
+
+
+def save(options: argparse.Namespace, verdicts: list[Verdict]) -> None:
+    """Keep the shortest schedule."""
+    from ..sim import schedules
+
+    if len(verdicts) != 1:
+        raise BadInput("--save takes one protocol under one --contract")
+    if verdicts[0].outcome is not Outcome.REFUTED:
+        raise BadInput(f"--save {options.save}: nothing wrong was found, so there is no schedule")
+    schedules.save(options.save, verdicts[0], verdicts[0].missing_edges[0])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..model.catalogue import catalogue, find
 from ..model.contract import CONTRACTS
+from ..model.engines import ENGINES
 from ..model.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -35,6 +36,6 @@ def run(options: argparse.Namespace) -> int:
         for profile in PROFILES.values():
             print(f"  {profile.name.ljust(width)}  {profile.title}")
         print("engines")
-        print(f"  {'order'.ljust(width)}  happens-before, one pass a host schedule (the default)")
-        print(f"  {'machine'.ljust(width)}  every state, breadth-first: the specification")
+        for name, words in ENGINES.items():
+            print(f"  {name.ljust(width)}  {words}")
     return 0

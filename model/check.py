@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .contract import Contract, contract_named
 from .decision import Decision
-from .engines import ENGINES
+from .engines import ENGINES, OTHERS
 from .errors import BadInput, NotModelled
 from .order import decide
 from .protocol import Protocol, protocol
@@ -69,7 +69,7 @@ def check(
         target: a protocol, or a plain function `f(gpu, ...)`.
         contract: `cuda`, `hip`, `cuda-hmm`, or a `Contract`; by default the runtime's, else CUDA.
         steps: how often the step loop runs; by default enough to use each slot twice.
-        engine: `order` (happens-before) or `machine` (explicit states).
+        engine: `order` (happens-before), `machine` (explicit states) or `sim` (SimPy).
         limits: what may be spent; past them the verdict is UNDETERMINED.
         prove: without `steps`, try to make a HOLDS a PROVED: for every number of steps. The command
             always tries.
@@ -249,6 +249,9 @@ def once(
             max_states=limits.states,
             seconds=limits.seconds,
         )
+    if question.engine in OTHERS:
+        other = OTHERS[question.engine]()
+        return other(question.body, steps, contract, uncertain, limits)
     return decide(
         question.body, steps, contract, uncertain,
         max_executions=limits.executions, seconds=limits.seconds,
@@ -318,6 +321,8 @@ def found_edges(contract: Contract, decision: Decision) -> list[MissingEdge]:
     from .tree import edges_of, record
 
     assert decision.host is not None
+    if decision.edges is not None:
+        return decision.edges
     walk = decision.walk
     if walk is not None and decision.hang:
         return [hang(walk)]

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .gpu import Gpu
     from .host import Host
     from .schedule import Step
+    from .verdict import MissingEdge
 
 
 class Decision:
@@ -24,6 +25,7 @@ class Decision:
     - `lanes`: under a masking, what takes places in hardware queues: its device, and the most
       packets seen of it (0 unless counted); `sizes_missing`: some copy's size would matter and is
       not said;
+    - `edges`: what is wrong, from an engine that makes its own counterexamples, else None;
     - `spent`: why the search ended early, None when it is complete.
     """
 
@@ -46,6 +48,7 @@ class Decision:
         self.cut = False
         self.walk: Exploration | None = None
         self.hang = False
+        self.edges: list[MissingEdge] | None = None
         self.hazards = False
         self.hangs = False
         self.lanes: dict[str, list[int]] = {}

@@ -108,7 +108,8 @@ class Verdict(NamedTuple):
     """What one check of one protocol under one contract concluded, and for which bounds.
 
     `ops` counts the device operations of the longest schedule, `executions` the host schedules
-    (engine `order`), `states` the states visited (engine `machine`); `seconds` is wall time.
+    (engine `order`) or the runs (`sim`), `states` the states visited (engines `machine` and `sim`);
+    `seconds` is wall time.
     `waits` counts the host's waits for the device in the last step (engine `order` and nothing
     refuted, else None). `below_size` is true for a
     HOLDS where a refutation is expected that needs more steps than were asked for.

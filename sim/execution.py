@@ -17,10 +17,12 @@ from .untimed import Gates, site_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ..model.calls import Reads
     from ..model.contract import Contract
     from ..model.host import Host
     from ..model.memory import Region
     from .contents import Wrong
+    from .ops import Op
     from .untimed import Choice
 
 State = tuple[Any, ...]
@@ -127,17 +129,24 @@ class Execution:
 
     def of_op(self, key: tuple[str, int], op: Any) -> Iterator[Access]:
         """What an operation reads and writes."""
-        at = Site(op.where, op.label)
+        at = site_of(op)
         yield from (Access(key, at, region, False) for region, _expected in op.reads)
         yield from (Access(key, at, region, mode(version)) for region, version in op.writes)
 
     def of_host(self, key: tuple[str, int], cursor: Any) -> Iterator[Access]:
         """What a host thread itself accesses in its next step."""
+        reads, writes = self.host_accesses(cursor)
+        at = Site(cursor.where, described(cursor.call)) if reads or writes else None
+        if at is not None:
+            yield from (Access(key, at, region, False) for region, _expected in reads)
+            yield from (Access(key, at, region, mode(version)) for region, version in writes)
+
+    def host_accesses(self, cursor: Cursor) -> tuple[Reads, Reads]:
+        """What a host thread itself reads and writes in its next step."""
+        assert cursor.call is not None
         if cursor.rest is None and (cursor.call[0] in CONTROL or cursor.call[0] in SILENT):
-            return
-        for region, version in self.sim.touches(cursor):
-            at = Site(cursor.where, described(cursor.call))
-            yield Access(key, at, region, version if version is False else mode(version))
+            return (), ()
+        return self.sim.probed(cursor)
 
 
 SILENT = frozenset(

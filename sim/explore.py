@@ -31,7 +31,8 @@ class Bad(NamedTuple):
 
     - `kind` is `race`, `wrong version` or `deadlock`; `sites` are the calls concerned;
     - `region` is the memory, None for a deadlock; `wrong` what an access found, if that is wrong;
-    - `schedule` is a way there: the choices from the start, as `explain --replay` takes them.
+    - `schedule` is a way there: the choices from the start;
+    - `others` is other memory for which the same lines are at fault.
     """
 
     kind: str
@@ -39,6 +40,12 @@ class Bad(NamedTuple):
     region: str | None
     wrong: Wrong | None
     schedule: tuple[Choice, ...]
+    others: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[Any, ...]:
+        """What makes it the same as another: its kind and the source lines concerned."""
+        return self.kind, frozenset(site.where for site in self.sites)
 
 
 class Exploration:
@@ -63,7 +70,6 @@ class Exploration:
         self.deadlocks: dict[int, tuple[Site, ...]] = {}
         self.outcomes: set[frozenset[tuple[str, Any]]] = set()
         self.consulted: set[str] = set()
-        self.bounded_queries = False
 
     @property
     def states(self) -> int:
@@ -106,7 +112,10 @@ class Exploration:
         return ways
 
     def worst(self) -> list[Bad]:
-        """Every distinct thing that is wrong, each with its shortest schedule, shortest first."""
+        """Every distinct thing that is wrong, by its source lines, each with its shortest schedule,
+        the shortest first. Beside races, wrong versions are left out: a race lets most of them
+        through, and what it does not will show once it is mended.
+        """
         ways = self.schedules()
 
         def nearest(states: list[int]) -> tuple[Choice, ...]:
@@ -116,14 +125,25 @@ class Exploration:
             Bad("race", (first, second), region, None, nearest(states))
             for (first, second, region), states in self.races.items()
         ]
-        for (site, wrong), steps in self.wrongs.items():
+        for (site, wrong), steps in () if found else self.wrongs.items():
             way = min(((*ways[state], choice) for state, choice in steps), key=len)
             found.append(Bad("wrong version", (site,), repr(wrong.region), wrong, way))
         found += [
             Bad("deadlock", sites, None, None, ways[state])
             for state, sites in self.deadlocks.items()
         ]
-        return sorted(found, key=lambda bad: len(bad.schedule))
+        return distinct(found)
+
+
+def distinct(found: list[Bad]) -> list[Bad]:
+    """One for each kind and source lines, with all the memory concerned, the shortest first."""
+    by_lines: dict[tuple[Any, ...], Bad] = {}
+    for bad in sorted(found, key=lambda bad: len(bad.schedule)):
+        known = by_lines.setdefault(bad.lines, bad)
+        regions = (known.region, *known.others)
+        if bad.region is not None and bad.region not in regions:
+            by_lines[bad.lines] = known._replace(others=(*known.others, bad.region))
+    return list(by_lines.values())
 
 
 def explore(
@@ -133,17 +153,26 @@ def explore(
     *,
     shortest: bool = False,
     max_states: int = 200_000,
+    enough: int | None = None,
     deadline: float | None = None,
 ) -> Exploration:
     """Visit every state that a program can be in.
 
     `shortest` goes breadth-first and stops at the first thing that is wrong, which has then a
-    shortest schedule. Past `max_states`, or after `deadline` (on `time.monotonic`), the
-    exploration is returned as it is, with `complete` false.
+    shortest schedule. Past `max_states` (once something is wrong past `enough`, if that is less),
+    or after `deadline` (on `time.monotonic`), the exploration is returned as it is, with `complete`
+    false.
     """
-    return from_the_start(
-        lambda: Explorer(host, contract, uncertain, shortest, max_states, deadline).explore()
-    )
+    limits = Limits(max_states, max_states if enough is None else enough, deadline)
+    return from_the_start(lambda: Explorer(host, contract, uncertain, shortest, limits).explore())
+
+
+class Limits(NamedTuple):
+    """How far an exploration goes: states, states once something is wrong, and when it ends."""
+
+    states: int
+    enough: int
+    deadline: float | None
 
 
 class Explorer:
@@ -155,13 +184,11 @@ class Explorer:
         contract: Contract,
         uncertain: tuple[str, ...],
         shortest: bool,
-        max_states: int,
-        deadline: float | None,
+        limits: Limits,
     ) -> None:
         self.program = host, contract, uncertain
         self.shortest = shortest
-        self.max_states = max_states
-        self.deadline = deadline
+        self.limits = limits
         self.found = Exploration()
         self.open: deque[tuple[Way, int]] = deque()
 
@@ -180,8 +207,9 @@ class Explorer:
 
     def over(self) -> bool:
         """Whether the budget is spent."""
-        late = self.deadline is not None and time.monotonic() > self.deadline
-        return late or self.found.states > self.max_states
+        states, enough, deadline = self.limits
+        late = deadline is not None and time.monotonic() > deadline
+        return late or self.found.states > (min(states, enough) if self.found.bad else states)
 
     def execute(self, way: Way, origin: int) -> None:
         """Follow a way to its last choice, which no execution has taken, and go on from there."""

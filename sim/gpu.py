@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from ..model.calls import Reads
     from ..model.contract import Contract
-    from ..model.memory import Region
     from ..model.objects import Cell, Lock, Queue, Stream
     from .clock import Clock
     from .cursors import Cursor, Live, Traced
@@ -189,9 +188,9 @@ class SimGpu:
         """An event for the next store into a cell."""
         return self.signals.setdefault(cell, self.env.event())
 
-    def touches(self, cursor: Cursor) -> list[tuple[Region, Any]]:
-        """The host's own accesses in the phase that comes next: (region, False or the version)."""
-        front, probe = self.front, Probe()
+    def probed(self, cursor: Cursor) -> tuple[Reads, Reads]:
+        """What the host itself reads and writes in the phase that comes next."""
+        front, probe = self.front, Probe(self.contents)
         kept, sink = (front.cells, front.notes, front.issued, front.captured), front.sink
         front.cells, front.notes = list(front.cells), dict(front.notes)
         front.sink = probe  # type: ignore[assignment] - it issues nothing
@@ -200,7 +199,7 @@ class SimGpu:
         finally:
             front.cells, front.notes, front.issued, front.captured = kept
             front.sink = sink
-        return probe.touched
+        return tuple(probe.reads), tuple(probe.writes)
 
     # --- operations ---
 

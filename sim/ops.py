@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..model.memory import Region
     from ..model.objects import Cell, Stream
     from ..model.where import Where
+    from .contents import Contents
     from .cursors import Cursor
     from .gpu import SimGpu
 
@@ -83,6 +84,18 @@ class Op:
     def label(self) -> str:
         """The call in words."""
         return self.captured or described(self.call)
+
+    @property
+    def in_full(self) -> str:
+        """The call in words, and for a graph's node where it was launched."""
+        return f"{self.captured} in {described(self.call)}" if self.captured else self.label
+
+    @property
+    def in_short(self) -> str:
+        """The same for a picture whose lanes say on which stream."""
+        if self.captured:
+            return f"{self.captured} in {self.call[1]}"
+        return self.call[2] if self.call[0] == "launch" else self.label
 
     @property
     def kernel(self) -> str | None:
@@ -168,12 +181,14 @@ class Sink:
 
 
 class Probe:
-    """A sink that only notes which regions the host itself would access."""
+    """A sink that only notes what the host itself would read and write."""
 
     empty = EMPTY
 
-    def __init__(self) -> None:
-        self.touched: list[tuple[Region, Any]] = []
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
+        self.reads: list[tuple[Region, Any]] = []
+        self.writes: list[tuple[Region, Any]] = []
 
     def grow(self) -> None:
         """Nothing is kept."""
@@ -194,16 +209,16 @@ class Probe:
 
     def host_read(self, reads: Reads) -> None:
         """Loads."""
-        self.touched += [(region, False) for region, _expected in reads]
+        self.reads += reads
 
     def host_write(self, writes: Reads) -> None:
         """Stores."""
-        self.touched += [(region, version) for region, version in writes]
+        self.writes += writes
 
     def host_signal(self, _cell: Cell, _value: int) -> None:
         """Cells are never in a hazard."""
 
     def stage(self, regions: tuple[Region, ...]) -> tuple[Held, ...]:
         """Loads."""
-        self.touched += [(region, False) for region in regions]
-        return tuple(Held(None) for _region in regions)
+        self.reads += [(region, None) for region in regions]
+        return tuple(Held(self.contents.version(region)) for region in regions)

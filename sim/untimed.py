@@ -118,6 +118,6 @@ class Gates(Clock):
 def site_of(who: Cursor | Op) -> Site:
     """The call of a host thread or an operation, with its source line."""
     if isinstance(who, Op):
-        return Site(who.where, who.label)
+        return Site(who.where, who.in_full)
     assert who.call is not None
     return Site(who.where, described(who.call))
