@@ -33,8 +33,8 @@ def run(options: argparse.Namespace) -> int:
     """Decide, and print everything that was found."""
     from ..report.text import one
 
-    if options.save and options.engine != "sim":
-        raise BadInput("--save takes --engine sim: it alone has schedules to carry out again")
+    if options.save and (options.engine != "sim" or options.runtime):
+        raise BadInput("--save takes --engine sim, and no --runtime")
     verdicts = [replayed(options)] if options.replay else decide_all(options)
     if options.save:
         save(options, verdicts)
@@ -51,7 +51,7 @@ def replayed(options: argparse.Namespace) -> Verdict:
     """Carry out the schedule of a file."""
     from ..sim.schedules import load, replay
 
-    given = (options.steps, options.contract, options.save, *options.parameters)
+    given = (options.steps, options.contract, options.runtime, options.save, *options.parameters)
     if any(given) or options.engine not in {"order", "sim"}:
         raise BadInput("--replay takes parameters, contract and steps from its file: give none")
     found, saved = targets(options.names), load(options.replay)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.decision import Decision
 from ..model.host import Host
+from ..model.masking import UNMASKED
 from ..model.sync import FALSES
 from ..model.tree import reuse_in
 from .explore import Bad, Exploration, distinct, explore
@@ -56,10 +57,13 @@ def decide_sim(
         found.spent, bad = ended(walk), distinct([*nearest.worst(), *bad])
     elif not walk.complete:
         found.spent, bad = sampled(program, walk, late)
-    elif not bad and any(called(host, "concurrent")):
+    elif not bad and contract.masking == UNMASKED and any(called(host, "concurrent")):
         found.spent = "the simulator does not decide concurrent(): use the engine order"
     host.verify()
     found.holds = not bad
+    found.hangs = any(one.kind == "deadlock" for one in bad)
+    found.hazards = len(bad) > found.hangs
+    found.note_queues(host.gpu)
     found.edges = [tell(host, contract, one, walk.numbers) for one in bad]
     return found
 

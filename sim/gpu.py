@@ -131,7 +131,8 @@ class SimGpu:
             if rest is None:
                 yield from self.clock.returned(self, cursor)
                 break
-            cursor.phase, cursor.rest = cursor.phase + 1, rest
+            # Where the host may wait before it issues anything, the rest has a number of its own.
+            cursor.phase, cursor.rest = getattr(rest, "phase", cursor.phase + 1), rest
             yield from self.clock.rest(self, cursor)
             self.clock.happened(self, ("host", cursor.thread, None), cursor)
             awaits = self.phase(cursor, rest)
