@@ -14,6 +14,7 @@ COMMANDS = {
     "check": "decide protocols: the whole catalogue, names, or FILE.py[:function]",
     "explain": "every missing edge of a protocol, each with its counterexample",
     "prove": "decide protocols for every number of steps",
+    "simulate": "what protocols cost, and what they do to a serving engine: timed simulation",
     "audit": "where the host waits for the device, and which waits are undeclared",
     "plan": "AITER's prefill plan for a batch: who works on what; a picture of it",
 }
