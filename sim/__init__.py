@@ -14,6 +14,8 @@
   `serving_engine` (the engine in the stream API), `serving_costs`, `serving_model` (fitted step
   costs), `serving_metrics`.
 
+`conform` judges a trace by the machine.
+
 Nothing here is imported before a simulation is asked for:
 SimPy takes longer to load than most programs take to decide.
 """
