@@ -4,6 +4,7 @@ What a user imports, and nothing else:
 
 - `protocol`: declare a function `f(gpu, ...)` a protocol; `Gpu` is what it is written against;
 - `check`: decide a protocol under a contract, for every interleaving; a `Verdict`;
+- `promela`, `tla`: a protocol as a model for SPIN or TLC;
 - `audit`: where the host waits for the device; an `Audit`;
 - `catalogue`: the protocol library by name;
 - `Contract`, `CUDA`, `CUDA_HMM`, `HIP`: what a runtime promises;
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         NotModelled,
         StreamorderError,
     )
+    from .model.export.export import promela, tla
     from .model.gpu import Gpu
     from .model.protocol import Protocol, protocol
     from .model.verdict import MissingEdge, Outcome, Site, Verdict
@@ -60,7 +62,9 @@ __all__ = [
     "audit",
     "catalogue",
     "check",
+    "promela",
     "protocol",
+    "tla",
 ]
 
 _HOMES = {
@@ -72,6 +76,7 @@ _HOMES = {
         "BadInput", "BadProtocol", "BudgetSpent", "CannotRunHere", "NotModelled",
         "StreamorderError",
     ),
+    "export.export": ("promela", "tla"),
     "gpu": ("Gpu",),
     "protocol": ("Protocol", "protocol"),
     "verdict": ("MissingEdge", "Outcome", "Site", "Verdict"),

@@ -17,5 +17,6 @@ COMMANDS = {
     "simulate": "what protocols cost, and what they do to a serving engine: timed simulation",
     "audit": "where the host waits for the device, and which waits are undeclared",
     "plan": "AITER's prefill plan for a batch: who works on what; a picture of it",
+    "export": "write a protocol as a model for SPIN (Promela) or TLC (TLA+)",
 }
 """Every subcommand, and what it is for."""

