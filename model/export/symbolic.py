@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import sync
 from ..effects import Idempotent
 from ..errors import BadInput, BadProtocol
-from ..frontend import Frontend
+from ..frontend import front_end
 from ..memory import Region
 from ..trace import described, named
 from .action import NOTHING, Action, Atoms, Held, Operation, Read, Taken, Value, Write
@@ -20,6 +20,7 @@ from .action import NOTHING, Action, Atoms, Held, Operation, Read, Taken, Value,
 if TYPE_CHECKING:
     from ..calls import Reads
     from ..contract import Contract
+    from ..frontend import Frontend
     from ..host import Host, Node
     from ..objects import Cell, Stream
     from .versions import Versions
@@ -47,7 +48,12 @@ class Symbolic:
         self.alone = not host.gpu.threads_used
         self.lanes: dict[Stream, int] = {}
         self.cells: dict[Cell, int] = {}
-        self.front: Frontend[Atoms] = Frontend(host.gpu, contract, self, uncertain)
+        self.front: Frontend[Atoms] = front_end(host.gpu, contract, self, uncertain)
+        if self.front.may_hold:
+            raise BadInput(
+                "a masking under which the host waits for places in queues, or before a first use, "
+                "is not exported: whether it waits depends on what has been issued"
+            )
 
     def actions(self, node: Node, notes: dict[Any, Any]) -> tuple[list[Action], dict[Any, Any]]:
         """A call's actions, one for each of its phases and waits, and the notes after it."""
@@ -144,6 +150,10 @@ class Symbolic:
     def join(self, first: Atoms, second: Atoms) -> Atoms:
         """The union."""
         return first | second
+
+    def passed(self, frontier: Atoms) -> bool:
+        """Only asked where the host may have to wait before it issues anything."""
+        return not frontier
 
     def op(self, stream: Stream, before: Atoms, reads: Reads, writes: Reads) -> Atoms:
         """Note an operation; an atom stands for it."""
