@@ -4,6 +4,7 @@ What a user imports, and nothing else:
 
 - `protocol`: declare a function `f(gpu, ...)` a protocol; `Gpu` is what it is written against;
 - `check`: decide a protocol under a contract, for every interleaving; a `Verdict`;
+- `exhaustive`: make a protocol a pytest test, for every combination of parameters;
 - `promela`, `tla`: a protocol as a model for SPIN or TLC;
 - `audit`: where the host waits for the device; an `Audit`;
 - `catalogue`: the protocol library by name;
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .model.gpu import Gpu
     from .model.protocol import Protocol, protocol
     from .model.verdict import MissingEdge, Outcome, Site, Verdict
+    from .report.sweep import exhaustive
 
 __version__ = "0.1.0"
 
@@ -62,26 +64,28 @@ __all__ = [
     "audit",
     "catalogue",
     "check",
+    "exhaustive",
     "promela",
     "protocol",
     "tla",
 ]
 
 _HOMES = {
-    "audit": ("Audit", "Wait", "audit"),
-    "catalogue": ("catalogue",),
-    "check": ("Limits", "check"),
-    "contract": ("CUDA", "CUDA_HMM", "HIP", "Contract"),
-    "errors": (
+    "model.audit": ("Audit", "Wait", "audit"),
+    "model.catalogue": ("catalogue",),
+    "model.check": ("Limits", "check"),
+    "model.contract": ("CUDA", "CUDA_HMM", "HIP", "Contract"),
+    "model.errors": (
         "BadInput", "BadProtocol", "BudgetSpent", "CannotRunHere", "NotModelled",
         "StreamorderError",
     ),
-    "export.export": ("promela", "tla"),
-    "gpu": ("Gpu",),
-    "protocol": ("Protocol", "protocol"),
-    "verdict": ("MissingEdge", "Outcome", "Site", "Verdict"),
+    "model.export.export": ("promela", "tla"),
+    "model.gpu": ("Gpu",),
+    "model.protocol": ("Protocol", "protocol"),
+    "model.verdict": ("MissingEdge", "Outcome", "Site", "Verdict"),
+    "report.sweep": ("exhaustive",),
 }  # fmt: skip
-"""The modules of `model` that the public names come from, each imported when a name is asked for:
+"""The modules that the public names come from, each imported when a name is asked for:
 the command must start fast.
 """
 
@@ -96,7 +100,7 @@ def __getattr__(name: str) -> Any:
     """A public name, from then on an ordinary attribute."""
     for module, names in _HOMES.items():
         if name in names:
-            found = globals()[name] = getattr(import_module(f".model.{module}", __name__), name)
+            found = globals()[name] = getattr(import_module(f".{module}", __name__), name)
             return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -2,7 +2,8 @@
 
 - `parser`: a parser whose errors are one line; the protocol's own parameters told from options;
 - `deciding`: what commands that decide protocols share: names, contracts, tasks, progress;
-- `output`: tables and JSON on standard output;
+- `output`: tables, JSON, SARIF and JUnit XML on standard output;
+- `pictures`: what `explain` writes to files;
 - a file a command, named after it: `add(parser)` gives its options, and sets `action` and whether
   it `takes_parameters` of the protocol.
 """

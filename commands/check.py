@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def add(parser: Parser) -> None:
     """Its options."""
-    add_names(parser, optional=True)
+    add_names(parser, optional=True, formats=("text", "json", "sarif", "junit"))
     add_steps(parser)
     add_engine(parser)
     add_runtime(parser)

@@ -23,12 +23,14 @@ Task = tuple[str, str, "int | None", str, "dict[str, Any]", "dict[str, Any]"]
 """A name, a contract, the number of steps, an engine, a runtime, the protocol's parameters."""
 
 
-def add_names(parser: Parser, *, optional: bool = False) -> None:
+def add_names(
+    parser: Parser, *, optional: bool = False, formats: Sequence[str] = ("text", "json")
+) -> None:
     """The protocols to decide, their own parameters, the contract and the format."""
     many = "*" if optional else "+"
     parser.add_argument("names", nargs=many, metavar="NAME", help="NAME, glob, or FILE.py[:fn]")
     parser.add_argument("--contract", help=f"{', '.join(CONTRACTS)} (default: cuda and hip)")
-    parser.add_argument("--format", default="text", choices=("text", "json"))
+    parser.add_argument("--format", default="text", choices=formats)
     parser.epilog = "Other options are the protocol's own parameters: --slots 3 --layers 61"
     parser.set_defaults(takes_parameters=True, steps=None, engine="order", jobs="1")
     parser.set_defaults(runtime=None, env=None, sweep=None)

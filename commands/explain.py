@@ -10,6 +10,7 @@ from ..model.verdict import Outcome, combined_exit_code
 from ..report.colour import Paint
 from .deciding import add_engine, add_names, add_runtime, add_steps, decide_all, targets
 from .output import write_json
+from .pictures import add_pictures, files
 
 if TYPE_CHECKING:
     import argparse
@@ -26,24 +27,30 @@ def add(parser: Parser) -> None:
     add_runtime(parser)
     parser.add_argument("--save", metavar="FILE", help="keep the schedule that --engine sim found")
     parser.add_argument("--replay", metavar="FILE", help="carry out a schedule that was kept")
+    add_pictures(parser)
     parser.set_defaults(action=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Decide, and print everything that was found."""
+    """Decide, print everything that was found, and write the files that are asked for."""
+    from ..report.files import write_all
     from ..report.text import one
 
     if options.save and (options.engine != "sim" or options.runtime):
         raise BadInput("--save takes --engine sim, and no --runtime")
     verdicts = [replayed(options)] if options.replay else decide_all(options)
+    written = files(options, verdicts)
     if options.save:
         save(options, verdicts)
+    write_all(written)
     if options.format == "json":
         write_json([verdict.as_data() for verdict in verdicts])
     else:
         paint = Paint.for_stream(sys.stdout)
         everything = (one(v, paint, pictures=len(v.missing_edges), evidence=True) for v in verdicts)
         print("\n\n".join(everything))
+        for path in written:
+            print(f"wrote {path}")
     return combined_exit_code(verdict.exit_code for verdict in verdicts)
 
 

@@ -15,6 +15,14 @@ def write_decided(verdicts: list[Verdict], asked: bool, form: str) -> None:
     """Verdicts in the format asked for; `asked` says that protocols were named."""
     if form == "json":
         write_json([verdict.as_data() for verdict in verdicts])
+    elif form == "sarif":
+        from ..report.sarif import sarif
+
+        write_json(sarif(verdicts))
+    elif form == "junit":
+        from ..report.junit import junit
+
+        print(junit(verdicts), end="")
     else:
         write_verdicts(verdicts, asked)
 

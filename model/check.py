@@ -282,6 +282,7 @@ def concluded(
         bounds=tuple(bounds(steps, first)),
         warnings=tuple(warnings(outcome, first) + stalls(question, outcome, steps, decisions[0])),
         reason=reason,
+        where=question.target.where,
     )
 
 

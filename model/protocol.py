@@ -6,6 +6,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 from .errors import BadInput
+from .where import Where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,6 +46,12 @@ class Protocol:
     def summary(self) -> str:
         """The first line of the docstring."""
         return (self.body.__doc__ or "").strip().partition("\n")[0]
+
+    @property
+    def where(self) -> Where | None:
+        """The line at which the function begins; None for what is no Python function."""
+        code = getattr(self.body, "__code__", None)
+        return Where(code.co_filename, code.co_firstlineno) if code else None
 
     def bind(self, given: Mapping[str, Any]) -> Callable[[Gpu], None]:
         """The protocol with these parameters over its defaults; raises `BadInput` for others."""

@@ -84,7 +84,7 @@ def deadlock(recording: Recording, contract: Contract) -> MissingEdge:
         ordered=False,
         sentence="nothing can go on: " + "; ".join(waits),
         consequence=None,
-        counterexample=tuple(events(recording, order, [])),
+        counterexample=tuple(events(recording, order, {})),
         schedule=replay(recording.host, contract, order),
     )
 
@@ -131,6 +131,6 @@ def overlap_lost(node: Node, recording: Recording, contract: Contract) -> Missin
             "but are ordered"
         ),
         consequence=None,
-        counterexample=tuple(events(recording, order, [])),
+        counterexample=tuple(events(recording, order, {})),
         schedule=replay(recording.host, contract, order),
     )

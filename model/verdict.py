@@ -74,7 +74,8 @@ class MissingEdge(NamedTuple):
 
     `marks` numbers the events of the counterexample that are the accesses of `first` and `second`,
     in this order: the edge that is missing leads from one to the other. None where there are not
-    two such accesses.
+    two such accesses. `aftermath` goes on from the counterexample to the read that finds a wrong
+    version, its last event, where that is neither of the two and near.
     """
 
     kind: str
@@ -88,6 +89,7 @@ class MissingEdge(NamedTuple):
     counterexample: tuple[Event, ...]
     schedule: tuple[tuple[Any, ...], ...]
     marks: tuple[int, int] | None = None
+    aftermath: tuple[Event, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -101,6 +103,7 @@ class MissingEdge(NamedTuple):
             "consequence": self.consequence,
             "marks": None if self.marks is None else list(self.marks),
             "counterexample": [event.as_data() for event in self.counterexample],
+            "aftermath": [event.as_data() for event in self.aftermath],
         }
 
 
@@ -116,7 +119,8 @@ class Verdict(NamedTuple):
     `bounds` says what was covered, `warnings` what a reader must know beside the verdict, `reason`
     why an UNDETERMINED is one, `unproved` why a HOLDS is no PROVED. `steps` is None for a PROVED:
     its `certificates`, one for each reading of the contract, hold for every number. `runtime` is
-    what a runtime makes of it, `sweep` the same for several values of something, by value.
+    what a runtime makes of it, `sweep` the same for several values of something, by value. `where` is where the
+    protocol is written, None for one that is no Python function.
     """
 
     name: str
@@ -140,6 +144,7 @@ class Verdict(NamedTuple):
     certificates: tuple[Proof, ...] = ()
     runtime: OnRuntime | None = None
     sweep: tuple[tuple[str, OnRuntime], ...] = ()
+    where: Where | None = None
 
     @property
     def verdict(self) -> str:

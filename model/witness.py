@@ -13,7 +13,7 @@ from .edges import Edge, down_set
 from .linear import linear
 from .memory import POISON, UNWRITTEN, Special
 from .recorder import simulate, written
-from .replay import replay
+from .replay import EnginesDisagree, replay
 from .trace import Event, Touch, described
 from .verdict import MissingEdge, Site
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 SUFFIX = 20_000
 """How many moments after a race are searched for a read that sees its effect."""
+
+
+LONGEST_AFTERMATH = 24
+"""A longer way from a race to the read that sees its effect is told in words only."""
 
 
 class Sight(NamedTuple):
@@ -41,8 +45,11 @@ def witness(recording: Recording, contract: Contract, edge: Edge) -> MissingEdge
     before = linear(recording, contract, recording.closed(down_set(first, second)))
     bad = worst_order(recording, before, first, second)
     schedule = replay(recording.host, contract, before, (first, second))
-    shown = tuple(events(recording, before, bad.order))
     ends = (second, first) if bad.turned else (first, second)
+    after = aftermath(recording, contract, [*before, *bad.order], bad.sight)
+    roles = {ends[0]: "first", ends[1]: "second"}
+    shown = tuple(events(recording, [*before, *bad.order, *after], roles))
+    size = len(before) + len(bad.order)
     numbers = {moment: len(before) + 1 + i for i, moment in enumerate(bad.order)}
     return MissingEdge(
         kind="race" if bad.sight is None else "wrong version",
@@ -53,8 +60,9 @@ def witness(recording: Recording, contract: Contract, edge: Edge) -> MissingEdge
         ordered=False,
         sentence=sentence(recording, *ends, region),
         consequence=consequence(bad.sight),
-        counterexample=shown,
+        counterexample=shown[:size],
         schedule=schedule,
+        aftermath=shown[size:],
         marks=(numbers[ends[0]], numbers[ends[1]]),
     )
 
@@ -79,7 +87,7 @@ def wrong_version(recording: Recording, contract: Contract, wrong: Wrong) -> Mis
         ordered=True,
         sentence=in_order(Sight(*wrong), writer),
         consequence=consequence(Sight(*wrong)),
-        counterexample=tuple(events(recording, before, [moment])),
+        counterexample=tuple(events(recording, [*before, moment], {moment: "second"})),
         schedule=schedule,
     )
 
@@ -126,18 +134,40 @@ def worst_order(recording: Recording, before: list[Moment], first: Moment, secon
     return Bad([second, first], None, turned=False)
 
 
-def events(recording: Recording, before: list[Moment], last: list[Moment]) -> list[Event]:
+def aftermath(
+    recording: Recording, contract: Contract, shown: list[Moment], sight: Sight | None
+) -> list[Moment]:
+    """What leads from the two accesses to the read that finds the wrong version, which it ends in.
+
+    Empty where the read is one of the two, or where a way there is long or is not the machine's.
+    """
+    if sight is None or sight.moment in shown:
+        return []
+    needed = recording.closed(down_set(sight.moment))
+    known = {moment.index for moment in shown}
+    way = [m for m in recording.moments if m.index not in known]
+    way = [m for m in way if m.tick <= needed.get(m.lane, 0) and m is not sight.moment]
+    way.append(sight.moment)
+    if len(way) > LONGEST_AFTERMATH or (sight.moment, sight.region) not in [
+        (seen[0], seen[1]) for seen in simulate([*shown, *way])
+    ]:
+        return []
+    try:
+        replay(recording.host, contract, [*shown, *way])
+    except EnginesDisagree:
+        return []  # a query's answer can depend on an operation that is late in this order
+    return way
+
+
+def events(recording: Recording, moments: list[Moment], roles: dict[Moment, str]) -> list[Event]:
     """Moments as events, with the versions that they read and write."""
     memory: dict[int, Any] = {}
     carried: dict[Any, Any] = {}
-    shown = []
-    roles = dict(zip(sorted(m.index for m in last), ("first", "second"), strict=False))
-    order = directly_before([*before, *last])
-    for number, moment in enumerate([*before, *last], 1):
-        touches = touched(moment, memory, carried)
-        role = roles.get(moment.index) if len(last) > 1 else ("second" if moment in last else None)
-        shown.append(event(recording, number, moment, touches, role, order[number - 1]))
-    return shown
+    order = directly_before(moments)
+    return [
+        event(recording, number, moment, touched(moment, memory, carried), roles.get(moment), after)
+        for number, (moment, after) in enumerate(zip(moments, order, strict=True), 1)
+    ]
 
 
 def directly_before(moments: list[Moment]) -> list[tuple[int, ...]]:

@@ -1,7 +1,12 @@
 """Renderers of verdicts and counterexamples; each starts from plain data.
 
-- `lanes`: swim lanes for a terminal;
+- `lanes`: swim lanes for a terminal; `colour`: paint for one;
+- `text`: verdicts, tables and audits for a terminal; the same as JSON is the verdict's `as_data`;
 - `runtime`: what a runtime makes of a verdict, for a terminal;
-- `text`: verdicts, tables and audits for a terminal;
-- `data`: the same as JSON.
+- `scene`: one missing edge as everything that a picture of it needs; what nobody could read;
+- `drawing`: a scene as SVG; `page`: HTML to step through, with `assets/`;
+- `mermaid`: a sequence diagram; `chrome_trace`: Perfetto and chrome://tracing;
+- `sarif`: code scanning; `junit`: test reports; `regression`: a pytest test;
+- `files`: writing whole files or none;
+- `sweep`: protocols as tests; `plugin`: the pytest plugin that runs them.
 """

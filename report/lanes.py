@@ -5,6 +5,7 @@ Runs of like events are folded: a group of lines that repeats is shown once, wit
 
 from __future__ import annotations
 
+import re
 import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..model.trace import Event, Touch
 
+NUMBER = re.compile(r"\d+")
 LONGEST_PERIOD = 12
 NARROWEST = 18
 MOST_LANES = 8
@@ -62,7 +64,7 @@ def column_widths(rows: list[Row], lanes: list[str], width: int) -> dict[str, in
     """Each lane as wide as its widest label, the widest ones cut to what the others leave."""
     needs = {lane: len(lane) for lane in lanes}
     for row in rows:
-        if row.event.role is None:
+        if not speaks(row.event):
             needs[row.event.lane] = max(needs[row.event.lane], len(row.event.label))
     cells: dict[str, int] = {}
     left = width
@@ -78,12 +80,18 @@ def line(row: Row, lanes: list[str], cells: dict[str, int], paint: Paint) -> str
     event = row.event
     before = "".join(" " * (cells[lane] + 2) for lane in lanes[: lanes.index(event.lane)])
     text = label(event)
-    if event.role is not None:
-        # A marked event says what it accesses: the last text of its line, it may run on.
-        return f"{paint.red('    !')}{event.number:5d} {before}{paint.red(text)}"
+    if speaks(event):
+        # Such an event says what it accesses: the last text of its line, it may run on.
+        mark = "!" if event.role else "✗"
+        return f"{paint.red(f'    {mark}')}{event.number:5d} {before}{paint.red(text)}"
     if len(text) > cells[event.lane]:
         text = text[: cells[event.lane] - 1] + "…"
     return f"{paint.dim(gutter(row))}{event.number:5d} {before}{text}"
+
+
+def speaks(event: Event) -> bool:
+    """Whether an event says what it accesses: it lacks an order, or reads a wrong version."""
+    return event.role is not None or any(touch.wrong for touch in event.touches)
 
 
 def gutter(row: Row) -> str:
@@ -95,7 +103,7 @@ def gutter(row: Row) -> str:
 
 def label(event: Event) -> str:
     """An event in words; what it reads and writes when it is one of the two accesses."""
-    if event.role is None:
+    if not speaks(event):
         return event.label
     wanted = [touch for touch in event.touches if touch.wrong] or list(event.touches)
     said = "; ".join(access(touch) for touch in wanted[:2])
@@ -125,8 +133,8 @@ def fold(events: Sequence[Event]) -> list[Row]:
 
 
 def words(label: str) -> tuple[str, str]:
-    """A label without its arguments: like events differ in these only."""
-    return label.partition("(")[0], label.rpartition(")")[2]
+    """A label without its arguments and numbers: like events differ in these only."""
+    return NUMBER.sub("", label.partition("(")[0]), label.rpartition(")")[2]
 
 
 def place(index: int, period: int) -> str:

@@ -66,12 +66,19 @@ def summary(verdicts: Sequence[Verdict], paint: Paint = PLAIN) -> str:
 
 
 def one(
-    verdict: Verdict, paint: Paint = PLAIN, *, pictures: int = 1, evidence: bool = False
+    verdict: Verdict,
+    paint: Paint = PLAIN,
+    *,
+    pictures: int = 1,
+    evidence: bool = False,
+    timed: bool = True,
 ) -> str:
     """One verdict in full: bounds, warnings, every missing edge, and some counterexamples; what a
     runtime makes of it, with the `evidence` for that.
+
+    What is kept in a file is not `timed`: it is the same whenever it is written.
     """
-    lines = [headline(verdict, paint)]
+    lines = [headline(verdict, paint, timed=timed)]
     lines += [paint.yellow(f"  note: {warning}") for warning in verdict.warnings]
     if verdict.reason:
         lines.append(paint.yellow(f"  {verdict.reason}"))
@@ -92,7 +99,7 @@ def one(
     return "\n".join(lines)
 
 
-def headline(verdict: Verdict, paint: Paint) -> str:
+def headline(verdict: Verdict, paint: Paint, *, timed: bool = True) -> str:
     """Name, contract, verdict and what it covers, on one line."""
     word = coloured(verdict.outcome, paint, verdict.verdict)
     covers = ", ".join(verdict.bounds)
@@ -101,10 +108,12 @@ def headline(verdict: Verdict, paint: Paint) -> str:
     count = f"{verdict.ops} operation{'s' * (verdict.ops != 1)}"
     if verdict.states:
         count += f", {verdict.states} states"
+    if timed:
+        count += f", {verdict.seconds * 1000:.1f} ms"
     odd = paint.red(f" [expected {verdict.expected}]") if verdict.as_expected is False else ""
     return (
         f"{paint.bold(verdict.name)}{given} under {verdict.contract}: {word}{odd} "
-        f"({covers}; {count}, {verdict.seconds * 1000:.1f} ms)"
+        f"({covers}; {count})"
     )
 
 
@@ -116,7 +125,7 @@ def described_edge(number: int, edge: MissingEdge, paint: Paint, *, picture: boo
     if edge.consequence and not edge.ordered:
         lines.append(f"     so {edge.consequence}")
     if picture and edge.counterexample:
-        lines.append(swim_lanes(edge.counterexample, paint=paint))
+        lines.append(swim_lanes([*edge.counterexample, *edge.aftermath], paint=paint))
     return lines
 
 

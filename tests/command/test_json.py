@@ -43,6 +43,7 @@ EDGE = {
     "consequence": (str, type(None)),
     "marks": (list, type(None)),
     "counterexample": list,
+    "aftermath": list,
 }
 SITE = {"file": (str, type(None)), "line": (int, type(None)), "call": str}
 EVENT = {
@@ -111,7 +112,7 @@ def test_verdicts(subcommand: str, engine: str, command: Callable[..., Any]) -> 
             fits(edge, EDGE)
             fits(edge["from"], SITE)
             fits(edge["to"], SITE)
-            for event in edge["counterexample"]:
+            for event in (*edge["counterexample"], *edge["aftermath"]):
                 fits(event, EVENT)
                 for access in event["accesses"]:
                     fits(access, ACCESS)
@@ -171,7 +172,7 @@ def test_of_bad_programs(programs: Path, command: Callable[..., Any]) -> None:
             fits(edge["from"], SITE)
             fits(edge["to"], SITE)
             assert edge["to"]["file"] in {"races.py", "other.py"}
-            for event in edge["counterexample"]:
+            for event in (*edge["counterexample"], *edge["aftermath"]):
                 fits(event, EVENT)
     assert kinds == {"race", "wrong version", "deadlock", "overlap lost"}
 

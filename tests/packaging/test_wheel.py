@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import sysconfig
 import zipfile
 from pathlib import Path, PurePosixPath
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -96,3 +98,53 @@ def test_installed_package_is_the_wheels(
     code = "import streamorder; print(streamorder.__file__)"
     file = run(installed / "python", "-c", code, cwd=hostile).strip()
     assert Path(file).is_relative_to(installed.parent)
+
+
+USERS = {
+    "model.py": """
+        from streamorder import Gpu
+
+        def exchange(gpu: Gpu) -> None:
+            producer, consumer = gpu.stream("producer"), gpu.stream("consumer")
+            table, filled = gpu.device("table"), gpu.event("filled")
+            gpu.launch("fill", producer, writes={table: 1})
+            filled.record(producer)
+            consumer.wait(filled)  # the line
+            gpu.launch("use", consumer, reads={table: 1})
+    """,
+    "sim/__init__.py": "SPEED = 3\n",
+    "test_exchange.py": """
+        import streamorder
+        from model import exchange
+        from sim import SPEED
+
+        test_exchange = streamorder.exhaustive(exchange, contracts=["cuda", "hip"])
+
+        def test_their_own():
+            assert SPEED == 3
+    """,
+}
+"""A new user's repository, whose modules have the names of ours, with one test of a protocol."""
+
+
+def test_a_new_users_first_test(installed: Path, tmp_path: Path) -> None:
+    """It fails with the picture while a line is missing, and passes when the line is there."""
+    for name, source in USERS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(dedent(source), encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    whole = (tmp_path / "model.py").read_text("utf-8")
+    broken = "".join(x for x in whole.splitlines(keepends=True) if "# the line" not in x)
+    for source, code, counts in ((broken, 1, "2 failed, 1 passed"), (whole, 0, "3 passed")):
+        (tmp_path / "model.py").write_text(source, encoding="utf-8")
+        done = subprocess.run(
+            [installed / "python", "-B", "-m", "pytest", "-p", "no:cacheprovider"],
+            cwd=tmp_path,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, counts in done.stdout) == (code, True), done.stdout + done.stderr
+        marked = [line for line in done.stdout.splitlines() if line.startswith("    !")]
+        assert len(marked) == (4 if code else 0)
+    assert "exchange under hip: PROVED (no step loop, streams of unbounded depth)" in done.stdout

@@ -1,0 +1,97 @@
+"""A pytest test that keeps a refuted protocol mended."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from pprint import pformat
+from textwrap import indent, wrap
+from typing import TYPE_CHECKING, Any
+
+from ..model.errors import BadInput
+from .lanes import swim_lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..model.verdict import Verdict
+
+TEMPLATE = '''"""Written by `streamorder explain {name} --pytest`: it fails until {short} is mended.
+
+{found}
+"""
+
+from __future__ import annotations
+
+{imports}
+
+{source}
+
+
+@pytest.mark.parametrize("contract", {contracts})
+def test_{test}(contract: str, streamorder_check) -> None:  # noqa: ANN001
+    """No interleaving of {short} reads a wrong version, races or hangs."""
+    streamorder_check(PROTOCOL, contracts=[contract]{arguments})
+'''
+
+
+def regression_test(verdicts: Sequence[Verdict], folder: Path, steps: int | None = None) -> str:
+    """The test as a Python module, for a file in this folder.
+
+    It needs pytest and Streamorder, whose plugin brings the fixture `streamorder_check`. Raises
+    `BadInput` for verdicts on several protocols, and where the protocol's file is not known.
+    """
+    if len({verdict.name for verdict in verdicts}) != 1:
+        raise BadInput("--pytest writes a test of one protocol: name one")
+    first = verdicts[0]
+    filename, _colon, function = first.name.rpartition(":")
+    imports, source = from_catalogue(first.name)
+    if filename:
+        imports, source = from_file(first, folder, function)
+    return TEMPLATE.format(
+        name=first.name,
+        short=function or first.name,
+        found=found(verdicts),
+        imports=imports,
+        source=source,
+        contracts=pformat([verdict.contract for verdict in verdicts]).replace("'", '"'),
+        test=re.sub(r"\W+", "_", function or first.name).strip("_"),
+        arguments=arguments(first.parameters, steps),
+    )
+
+
+def from_catalogue(name: str) -> tuple[str, str]:
+    """How the test finds an entry of the catalogue."""
+    imports = "import pytest\n\nfrom streamorder import catalogue"
+    return imports, f'PROTOCOL = catalogue()["{name}"]'
+
+
+def from_file(verdict: Verdict, folder: Path, function: str) -> tuple[str, str]:
+    """How the test finds a protocol of the user's own."""
+    if verdict.where is None:
+        raise BadInput(f"--pytest: where {verdict.name} is written is not known")
+    near = os.path.relpath(Path(verdict.where.filename).resolve(), folder.resolve())
+    imports = "from pathlib import Path\n\nimport pytest\n\nfrom streamorder.model.load import load"
+    path = Path(near).as_posix()
+    source = f'FILE = Path(__file__).parent / "{path}"\n(PROTOCOL,) = load(f"{{FILE}}:{function}")'
+    return imports, source
+
+
+def arguments(parameters: dict[str, Any], steps: int | None) -> str:
+    """The protocol's parameters, and the number of steps if it was given."""
+    given = {**({"steps": steps} if steps else {}), **parameters}
+    return "".join(f", {name}={value!r}" for name, value in given.items())
+
+
+def found(verdicts: Sequence[Verdict]) -> str:
+    """What was found, for the module's docstring."""
+    edges = [(verdict, edge) for verdict in verdicts for edge in verdict.missing_edges]
+    if not edges:
+        return "It held when this was written."
+    verdict, edge = edges[0]
+    lines = wrap(f"Under {verdict.contract}: {edge.sentence}.", 96)
+    lines += wrap(f"So {edge.consequence}.", 96) if edge.consequence else []
+    picture = swim_lanes([*edge.counterexample, *edge.aftermath], width=96)
+    text = "\n".join([*lines, "", indent(picture, "    ")])
+    return text.replace("\\", "\\\\").replace('"""', "'''")
