@@ -119,8 +119,8 @@ class Verdict(NamedTuple):
     `bounds` says what was covered, `warnings` what a reader must know beside the verdict, `reason`
     why an UNDETERMINED is one, `unproved` why a HOLDS is no PROVED. `steps` is None for a PROVED:
     its `certificates`, one for each reading of the contract, hold for every number. `runtime` is
-    what a runtime makes of it, `sweep` the same for several values of something, by value. `where` is where the
-    protocol is written, None for one that is no Python function.
+    what a runtime makes of it, `sweep` the same for several values of something, by value.
+    `where` is where the protocol is written, None for one that is no Python function.
     """
 
     name: str
