@@ -93,6 +93,16 @@ def sweep_table(data: Data) -> str:
     return table(head, lines)
 
 
+def exponent_table(data: Data) -> str:
+    """What other exponents of the decoding sequences would give."""
+    head = ["exponent", "root mean square error, fitted cells", "median error, predicted cells"]
+    lines = [
+        [f"{line['exponent']:g}", f"{line['fitted']:.2%}", f"{line['predicted']:.2%}"]
+        for line in data["exponents"]
+    ]
+    return table(head, lines)
+
+
 def predicted_errors(data: Data) -> dict[str, float]:
     """The median error on predicted cells, of the model and of both interpolations."""
     rows = [row for row in data["real-weights"] if not row["fitted"]]
@@ -177,7 +187,7 @@ def write_page(data: Data, page: Path) -> None:
     """Put the tables between their markers."""
     text = page.read_text(encoding="utf-8")
     parts = {"summary": sentences, "dummy": dummy_table, "overlap": overlap_table,
-             "sweep": sweep_table}  # fmt: skip
+             "sweep": sweep_table, "exponents": exponent_table}  # fmt: skip
     for name, made in parts.items():
         begin, finish = f"<!-- {name}: begin -->\n", f"\n<!-- {name}: end -->"
         before, _begin, rest = text.partition(begin)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from serving_cells import PROTOCOLS, SEED, dummy_cells, experiment
 
-from streamorder.sim.gantt import gantt, pyplot
+from streamorder.sim.gantt import gantt, pyplot, save
 from streamorder.sim.serving import serve
 from streamorder.sim.serving_model import load_model
 from streamorder.sim.timeline import Timeline
@@ -43,8 +43,7 @@ def sweep_plot(data: Data, path: Path) -> None:
     axis.grid(linewidth=0.3)
     handles = dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
     axis.legend(handles.values(), handles.keys(), fontsize=8)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save(plt, figure, path)
 
 
 def opening_plot(path: Path) -> None:

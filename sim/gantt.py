@@ -69,7 +69,14 @@ def gantt(
         draw(axis, spans, mets, own, scale)
     axes[-1, 0].set_xlabel(f"simulated time ({unit})")
     legend(plt, figure)
-    figure.savefig(path, dpi=130)
+    save(plt, figure, path)
+
+
+def save(plt: Any, figure: Any, path: Path) -> None:
+    """Write a figure: the same figure is the same file, whenever it is written."""
+    with plt.rc_context({"svg.hashsalt": "streamorder"}):
+        metadata = {"Date": None} if path.suffix == ".svg" else {}
+        figure.savefig(path, dpi=130, metadata=metadata)
     plt.close(figure)
 
 

@@ -89,7 +89,7 @@ def test_a_user_s_device_file(run: Callable[..., tuple[int, str, str]], tmp_path
     known = Path(streamorder.__file__).parent / "sim" / "devices" / "h200-cuda13.toml"
     mine = tmp_path / "mine.toml"
     text = known.read_text(encoding="utf-8")
-    mine.write_text(text.replace("default_us = 20.0", "default_us = 1e6"), encoding="utf-8")
+    mine.write_text(text.replace("default_us = 1.95", "default_us = 1e6"), encoding="utf-8")
     _code, out, _err = run("fp8-prefill/staged", "--steps", "2", "--device", str(mine))
     assert "on mine (NVIDIA H200, CUDA 13)" in out
     [time] = [line for line in out.splitlines() if line.startswith("time (ms)")]

@@ -43,7 +43,7 @@ def test_the_three_devices() -> None:
         ("[kernel]", "[kernel]\nspeed = 3", "[kernel] has no key speed; it has default_us"),
         ('contract = "cuda"', 'contract = "rocm"', "unknown contract 'rocm'"),
         ("hardware_queues = 8", "hardware_queues = -8", "device.hardware_queues must be a number"),
-        ("default_us = 20.0", "default_us = { normal = 3 }", "kernel.default_us must be a number"),
+        ("default_us = 1.95", "default_us = { normal = 3 }", "kernel.default_us must be a number"),
         ("region_kib = 64", "region_kib = '64'", "copy.region_kib must be a number"),
         ("pinned_gb_per_s = 5", "pinned_gb_per_s = 0 #", "pinned_gb_per_s must be more than 0"),
         ("masking = ", "hiding = ", "[evidence] must say what the figures of [masking] rest on"),

@@ -27,7 +27,7 @@ HANG = {
     "corpus/C72-launch-blocking/on": "the host waits for ever in compute.synchronize()",
     "corpus/C72-launch-blocking/two-devices": "the host waits for ever in compute0.synchronize()",
 }
-"""Entries that hang in every run, and where."""
+"""Entries that hang with the costs of an MI355X, and where."""
 
 
 @pytest.mark.parametrize("name", [name for name in catalogue() if name.startswith("fp8-prefill/")])
@@ -51,9 +51,8 @@ def test_every_entry_goes_a_way_of_the_machine(
 @pytest.mark.parametrize("name", HANG)
 def test_a_run_that_hangs_says_so(name: str, entry: Callable[[str], Protocol]) -> None:
     """It is no result: the exit code is that of a refuted protocol, which the entry states."""
-    for device in DEVICES:
-        with pytest.raises(Hung) as hung:
-            simulate(entry(name), load_device(device), steps=2)
-        assert HANG[name] in str(hung.value)
-        assert hung.value.exit_code == 1
+    with pytest.raises(Hung) as hung:
+        simulate(entry(name), load_device("mi355x-rocm10"), steps=2)
+    assert HANG[name] in str(hung.value)
+    assert hung.value.exit_code == 1
     assert "REFUTED" in entry(name).expects.values()
