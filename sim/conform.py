@@ -52,8 +52,9 @@ class Walk:
             point = self.state[0][thread] if thread < len(self.state[0]) else None
             return ("host", thread, result if point is None else self.meant(thread, result))
         (thread, number), phase, which = happening[1]
-        node = self.calls[thread, number]
-        return happening[0], self.machine.effects.index_of(node, phase, which)
+        node = self.calls.get((thread, number))
+        at = -1 if node is None else self.machine.effects.index_of(node, phase, which)
+        return happening[0], at
 
     def meant(self, thread: int, result: object) -> object:
         """A result in the machine's words: an item of a queue may be an object of another `Gpu`."""

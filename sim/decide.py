@@ -26,8 +26,9 @@ SAMPLES, DEPTH = 500, 3
 """How many schedules of each way are drawn where exploring ended early, and how many constraints a
 bug may need for PCT's bound to hold."""
 
-MORE_STATES = 20_000
-"""How far an exploration goes at most once something is wrong, to see all of it."""
+MORE_STATES, NEAREST = 10_000, 1_000
+"""How far an exploration goes at most once something is wrong, to see all of it; and how far one
+looks breadth-first for a shortest schedule where that was not enough."""
 
 
 def decide_sim(
@@ -53,7 +54,8 @@ def decide_sim(
     )
     bad, found = walk.worst(), described(host, walk)
     if not walk.complete and bad:
-        nearest = explore(*program, shortest=True, max_states=MORE_STATES, deadline=late)
+        most = min(NEAREST, limits.states)
+        nearest = explore(*program, shortest=True, max_states=most, deadline=late)
         found.spent, bad = ended(walk), distinct([*nearest.worst(), *bad])
     elif not walk.complete:
         found.spent, bad = sampled(program, walk, late)

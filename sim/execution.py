@@ -29,8 +29,12 @@ State = tuple[Any, ...]
 
 
 class Access(NamedTuple):
-    """An access that is possible in a state: whose, of which region, and how (`mode`)."""
+    """An access that is possible in a state: whose, of which region, and how (`mode`).
 
+    `age` counts operations in the order in which they were issued; a host's next call is youngest.
+    """
+
+    age: float
     key: tuple[str, int]
     site: Site
     region: Region
@@ -107,39 +111,43 @@ class Execution:
     # --- hazards ---
 
     def hazards(self) -> list[tuple[Access, Access]]:
-        """Every two accesses of one region, one a write, that are both possible now."""
+        """Every two accesses of one region, one a write, that are both possible now; of each two
+        the older one first.
+        """
         by_slot: dict[int, list[Access]] = {}
         for access in self.accesses():
             by_slot.setdefault(access.region.slot, []).append(access)
         return [
             pair
             for several in by_slot.values()
-            for pair in combinations(several, 2)
+            for pair in combinations(sorted(several, key=lambda access: access.age), 2)
             if conflict(pair[0].mode, pair[1].mode) and pair[0].key != pair[1].key
         ]
 
     def accesses(self) -> Iterator[Access]:
         """Every access that is possible now."""
         for key, gate in list(self.gates.env.gates.items()):
-            if key[0] == "op":
-                if gate.results() == (None,):
-                    yield from self.of_op(key, gate.who)
-            elif gate.results():
+            if key[0] == "host" and gate.results():
                 yield from self.of_host(key, gate.who)
+        for age, op in enumerate(self.sim.pending):
+            gate = self.gates.env.gates.get(("op", op.number))
+            if gate is not None and gate.results() == (None,):
+                yield from self.of_op(age, op)
 
-    def of_op(self, key: tuple[str, int], op: Any) -> Iterator[Access]:
+    def of_op(self, age: int, op: Op) -> Iterator[Access]:
         """What an operation reads and writes."""
-        at = site_of(op)
-        yield from (Access(key, at, region, False) for region, _expected in op.reads)
-        yield from (Access(key, at, region, mode(version)) for region, version in op.writes)
+        at, key = site_of(op), ("op", op.number)
+        yield from (Access(age, key, at, region, False) for region, _expected in op.reads)
+        yield from (Access(age, key, at, region, mode(version)) for region, version in op.writes)
 
     def of_host(self, key: tuple[str, int], cursor: Any) -> Iterator[Access]:
         """What a host thread itself accesses in its next step."""
+        age = float("inf")
         reads, writes = self.host_accesses(cursor)
         at = Site(cursor.where, described(cursor.call)) if reads or writes else None
         if at is not None:
-            yield from (Access(key, at, region, False) for region, _expected in reads)
-            yield from (Access(key, at, region, mode(version)) for region, version in writes)
+            yield from (Access(age, key, at, region, False) for region, _expected in reads)
+            yield from (Access(age, key, at, region, mode(version)) for region, version in writes)
 
     def host_accesses(self, cursor: Cursor) -> tuple[Reads, Reads]:
         """What a host thread itself reads and writes in its next step."""

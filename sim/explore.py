@@ -44,8 +44,8 @@ class Bad(NamedTuple):
 
     @property
     def lines(self) -> tuple[Any, ...]:
-        """What makes it the same as another: its kind and the source lines concerned."""
-        return self.kind, frozenset(site.where for site in self.sites)
+        """What makes it the same as another: its kind and its lines, the older call first."""
+        return self.kind, *(site.where for site in self.sites)
 
 
 class Exploration:

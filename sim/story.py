@@ -111,7 +111,7 @@ def _tell(host: Host, contract: Contract, bad: Bad, numbers: dict[Any, int]) -> 
     if bad.kind == "deadlock":
         return deadlock(carried_out(bad.schedule))
     if bad.kind == "race":
-        # By turns: first as if the older one came late, then as if the younger did.
+        # First as if the older one came late, then as if the younger did.
         both = [race(carried_out(bad.schedule), bad, turn) for turn in (1, 0)]
         return max(both, key=lambda edge: edge.kind == "wrong version")
     teller = carried_out(bad.schedule[:-1])
