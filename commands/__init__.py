@@ -16,6 +16,7 @@ COMMANDS = {
     "explain": "every missing edge of a protocol, each with its counterexample",
     "prove": "decide protocols for every number of steps",
     "simulate": "what protocols cost, and what they do to a serving engine: timed simulation",
+    "repair": "minimal additions after which a protocol holds, and redundant waits",
     "audit": "where the host waits for the device, and which waits are undeclared",
     "plan": "AITER's prefill plan for a batch: who works on what; a picture of it",
     "export": "write a protocol as a model for SPIN (Promela) or TLC (TLA+)",

@@ -15,6 +15,7 @@ Data flows one way:
 - *runtimes*: `runtime` decides on `profiles`, `environment` and `sweeps` over `queue_maps`;
   `masking` is what a runtime adds, `masked` the front end that adds it, `waits_for` the cycle of a
   hang;
+- *repair*: `repair` (a package: minimal additions, redundant waits), over `calls.Editor`;
 - *verdict*: `check`, `engines`, `verdict`, `reuse`, `audit`, `errors`;
 - *counterexample*: `recorder`, `edges`, `witness`, `reasons`, `linear`, `replay`, `trace`;
   `state_path` (from the machine's own path).

@@ -64,6 +64,10 @@ class Boundary:
         if frame is not self.frame or operation(frame) != "FOR_ITER":
             self.refuse("steps() is not iterated by a plain `for`: what is around it keeps state")
         prover = self.prover
+        editor = prover.gpu.editor
+        if editor is not None:  # what it adds after a step's last call belongs to that step
+            ends = self.at == self.steps and self.to_the_end
+            editor.step(None if ends else Step(self.at, prover.scale))
         prover.looped, prover.now, prover.falses = True, self.at, {}
         if self.at == self.steps:
             self.taken, self.waits = len(prover.results), prover.waits

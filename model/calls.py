@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from .memory import Region
+    from .where import Where
 
 Call = tuple[Any, ...]
 Reads = tuple[tuple["Region", Any], ...]
@@ -55,3 +56,21 @@ class Reading(Protocol):
 
     def mark(self, what: str, value: object) -> None:
         """Note something that is not a call: a step begins, waits are allowed or no longer."""
+
+
+class Editor(Protocol):
+    """Who changes the calls of a protocol on their way to the reading (see `repair`)."""
+
+    @property
+    def here(self) -> Where:
+        """Where the call stands that is carried out."""
+        ...
+
+    def call(self, call: Call) -> Any:
+        """Carry out one call, edited; its result."""
+
+    def step(self, step: object) -> None:
+        """A step begins, or the loop has ended (None)."""
+
+    def end(self) -> None:
+        """The host thread returns."""

@@ -23,7 +23,7 @@ from .step import Step
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from .calls import Reading, Reads
+    from .calls import Editor, Reading, Reads
     from .gpu import Gpu
 
 
@@ -50,6 +50,7 @@ class Checks:
         self.queue_lanes: dict[str, list[int]] = {}
         self.sizes_missing = False
         self.loop: Any = None
+        self.editor: Editor | None = None
         self._made: dict[tuple[Any, ...], Any] = {}
         self._copies: dict[tuple[Any, Any], Pairs] = {}
         self.streams: list[Stream] = []
@@ -67,7 +68,7 @@ class Checks:
     def attach(self, reading: Reading) -> None:
         """Hand the calls that follow to this reading."""
         self.reading = reading
-        self._call = reading.call
+        self._call = reading.call if self.editor is None else self.editor.call
         Checks.current = self
 
     def count(self) -> int:

@@ -89,7 +89,8 @@ class Run:
         """Stop at this call until its result is known."""
         if getcurrent() is not self.greenlet:
             raise BadProtocol("a call was made outside the protocol's host threads")
-        self.where = caller()
+        editor = self.host.gpu.editor
+        self.where = caller() if editor is None else editor.here
         hub = self.greenlet.parent
         assert hub is not None
         return hub.switch(call)
@@ -125,8 +126,13 @@ class Host:
             assert node.call is not None
             _verb, thread, fn, args = node.call
             self.shared.append((node, frozen((fn, args), where=node.where)))
-            node.spawned = self._start(thread.slot, lambda: fn(*args))
+            node.spawned = self._start(thread.slot, lambda: self._run_thread(fn, args))
         return node.spawned
+
+    def _run_thread(self, fn: Callable[..., None], args: tuple[object, ...]) -> None:
+        fn(*args)
+        if self.gpu.editor is not None:
+            self.gpu.editor.end()
 
     def child(self, node: Node, result: object = None) -> Node:
         """The node that follows when the node's call returns `result`."""

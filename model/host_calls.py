@@ -50,10 +50,12 @@ class HostCalls(Checks):
 
     def _counted_steps(self) -> Iterator[int]:
         """A bounded number of steps."""
-        for step in range(self.step_count):
+        for step in (*range(self.step_count), None):
+            if self.editor is not None:
+                self.editor.step(step)
             self.reading.mark("step", step)
-            yield step
-        self.reading.mark("step", None)
+            if step is not None:
+                yield step
 
     def choose(self, *options: Any) -> Any:
         """The host does one of several things; every one is explored. Returns the option."""

@@ -1,0 +1,146 @@
+"""What a program costs its host: where it stalls, how often a step, and for how recent work.
+
+A stall is a wait that can have something left to wait for: work that nothing earlier on this thread
+has awaited. `lag` says how many steps before the work was issued: a wait for a copy of two steps
+ago holds the host up far less than one for the step that has just been launched.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..again import from_the_start
+from ..host import Host
+from ..recorder import PatientRecording, Recording, RecordingClocks
+from ..search import Search
+from ..trace import described
+from ..tree import schedule_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..clocks import Frontier
+    from ..contract import Contract
+    from ..gpu import Gpu
+    from ..host import Node
+    from ..where import Where
+
+SCHEDULES, SECONDS = 8, 2.0
+"""How many host schedules are looked at for stalls, and how long."""
+
+
+class Stall(NamedTuple):
+    """A call in which the host stalls: how often in one step at most, and for work of how many
+    steps before at least (None outside the step loop).
+    """
+
+    where: Where | None
+    call: str
+    per_step: int
+    lag: int | None
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "file": self.where.file if self.where else None,
+            "line": self.where.line if self.where else None,
+            "call": self.call,
+            "per_step": self.per_step,
+            "lag": self.lag,
+        }
+
+
+class Price(NamedTuple):
+    """The stalls of a program under one contract."""
+
+    stalls: tuple[Stall, ...]
+
+    @property
+    def per_step(self) -> int:
+        """How many stalls a step, or in all where there is no step loop."""
+        return sum(stall.per_step for stall in self.stalls)
+
+    @property
+    def weight(self) -> float:
+        """Stalls a step, those for older work counting less: what repairs are ordered by."""
+        return sum(stall.per_step / (1 + (stall.lag or 0)) for stall in self.stalls)
+
+
+def price(body: Callable[[Gpu], None], contract: Contract, steps: int) -> Price:
+    """The stalls of a program, over its first host schedules."""
+    host = Host(body, steps)
+    return from_the_start(lambda: counted(host, contract))
+
+
+def counted(host: Host, contract: Contract) -> Price:
+    """Listen to schedules, and keep the worst step of each line."""
+    reading = contract.readings()[0]
+    worst: dict[Where | None, tuple[str, int, int | None]] = {}
+    schedules = Search(lambda: schedule_of(host, reading, ()), time.monotonic() + SECONDS)
+    for number, schedule in enumerate(schedules, 1):
+        for where, (call, number_of, lag) in stalls_of(host, reading, schedule.steps).items():
+            known = worst.get(where, (call, 0, lag))
+            worst[where] = known[0], max(number_of, known[1]), least(lag, known[2])
+        if number >= SCHEDULES:
+            break
+    return Price(tuple(Stall(where, *found) for where, found in worst.items()))
+
+
+def least(first: int | None, second: int | None) -> int | None:
+    """The smaller lag; None is none known."""
+    return first if second is None else second if first is None else min(first, second)
+
+
+def stalls_of(
+    host: Host, contract: Contract, steps: list[Any]
+) -> dict[Where | None, tuple[str, int, int | None]]:
+    """The stalls of one schedule: where → (the call, most in one step, least lag)."""
+    kind = PatientRecording if host.gpu.cells_used else Recording
+    recording = kind(host, contract)
+    listener = Listening(recording)
+    for thread, result in steps:
+        recording.take(thread, result)
+    counts: dict[Where | None, dict[Any, int]] = {}
+    known: dict[Where | None, tuple[str, int | None]] = {}
+    for node, lag in listener.heard:
+        assert node.call is not None
+        by_step = counts.setdefault(node.where, {})
+        by_step[node.step] = by_step.get(node.step, 0) + 1
+        call, other = known.setdefault(node.where, (described(node.call), lag))
+        known[node.where] = call, least(lag, other)
+    return {
+        where: (known[where][0], max(by_step.values()), known[where][1])
+        for where, by_step in counts.items()
+    }
+
+
+class Listening:
+    """Hears of every wait of a recording that has something to wait for."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.clocks: RecordingClocks = recording.clocks
+        self.heard: list[tuple[Node, int | None]] = []
+        self.await_ = self.clocks.await_
+        self.clocks.await_ = self.awaits
+
+    def awaits(self, frontier: Frontier) -> None:
+        """A wait: note it if something that it waits for is not known to be done."""
+        if not self.clocks.covered(frontier):
+            node = self.clocks.current.node
+            self.heard.append((node, self.lag(node, frontier)))
+        self.await_(frontier)
+
+    def lag(self, node: Node, frontier: Frontier) -> int | None:
+        """How many steps before the newest work was issued that is waited for."""
+        host = self.clocks.host
+        lane, tick, clock = frontier
+        ends = {**clock, lane: max(tick, clock.get(lane, 0))}
+        issued = [
+            moment.node.step
+            for moment in self.clocks.moments
+            if host.get(moment.lane, 0) < moment.tick <= ends.get(moment.lane, 0)
+        ]
+        steps = [step for step in issued if step is not None]
+        return max(0, node.step - max(steps)) if node.step is not None and steps else None

@@ -1,0 +1,171 @@
+"""What must be offered for the protocols that this is about, and what is true of every offer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from streamorder import check, protocol
+from streamorder.model.catalogue import catalogue
+from streamorder.model.repair import repair
+from streamorder.model.repair.editor import edited
+from streamorder.model.repair.inserts import Insert
+from streamorder.model.repair.search import edits_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from streamorder import Gpu
+    from streamorder.model.repair.edits import Edit
+
+GOOD = {"PROVED", "HOLDS"}
+
+
+def outcomes(name: str, edits: frozenset[Edit], steps: int = 4) -> set[str]:
+    """The bounded verdicts of a catalogue entry with edits, by a check of its own."""
+    entry = catalogue()[name]
+    program = edited(entry.bind({}), tuple(sorted(edits, key=repr)))
+    return {check(program, contract, steps=steps).verdict for contract in ("cuda", "hip")}
+
+
+def offers_of(found: Any) -> list[tuple[Any, ...]]:
+    """Every set of additions that is offered, those at other places too."""
+    return [additions for o in found.offers for additions in (o.additions, *o.others)]
+
+
+# --- what is to come out ------------------------------------------------------------------------
+
+
+def test_direct_is_offered_the_copy_on_the_stream_and_the_host_wait() -> None:
+    """First the stream-ordered staging copy; a host wait on both sides of the copies as well."""
+    found = repair(catalogue()["fp8-prefill/direct"])
+    first = found.offers[0]
+    assert first.kinds == ("copy moved",)
+    assert not first.stalls
+    assert {verdict.verdict for verdict in first.verdicts} == {"PROVED"}
+    waits = [o for o in found.offers if set(o.kinds) == {"host waits for an event"}]
+    assert [len(offer.additions) for offer in waits] == [2]
+    assert waits[0].stalls
+    assert {verdict.verdict for verdict in waits[0].verdicts} == {"PROVED"}
+
+
+def test_item_after_the_rewrite_is_redundant(repaired: Callable[[str], Any]) -> None:
+    """`.item()` protects nothing but its own download."""
+    found = repaired("fp8-prefill/direct-item-after")
+    assert [(one.call, one.stalls) for one in found.redundant] == [("compute.synchronize()", True)]
+    assert found.redundant[0].download is not None
+    assert found.offers[0].redundant == found.redundant
+
+
+def test_synchronize_first_is_offered_something_without_a_host_stall() -> None:
+    """The copy on the stream, which makes the device wait redundant; or one event."""
+    found = repair(catalogue()["fp8-prefill/synchronize-first"])
+    assert [verdict.verdict for verdict in found.verdicts] == ["REFUTED", "PROVED"]
+    free = [offer for offer in found.offers if not offer.stalls]
+    assert [offer.kinds for offer in free] == [("copy moved",), ("event edge",)]
+    assert [one.call for one in free[0].redundant] == ["gpu.synchronize()"]
+    assert all(v.verdict == "PROVED" for offer in free for v in offer.verdicts)
+
+
+def test_both_edges(texts: Callable[[Any], Any]) -> None:
+    """A producer on one stream, a consumer on another, and neither waits: an event each way."""
+    found = repair(neither_waits, prove=False)
+    [both] = [offer for offer in found.offers if offer.kinds == ("event edge", "event edge")]
+    assert not both.stalls
+    [written, *_others] = texts(both)
+    assert [(one.side, one.code) for one in written] == [
+        ("after", "make_done.record(a)"),
+        ("before", "b.wait(make_done)"),
+        ("after", "use_done.record(b)"),
+        ("before", "a.wait(use_done)"),
+    ]
+
+
+@protocol()
+def neither_waits(gpu: Gpu) -> None:
+    """Each step makes something on one stream and uses it on another."""
+    first, second, made = gpu.stream("a"), gpu.stream("b"), gpu.device("made")
+    for n in gpu.steps():
+        gpu.launch("make", first, writes={made: n})
+        gpu.launch("use", second, reads={made: n})
+
+
+def test_host_stalls_come_last(refuted_name: str, repaired: Callable[[str], Any]) -> None:
+    """No repair with a host stall stands before one without."""
+    stalls = [offer.stalls for offer in repaired(refuted_name).offers]
+    assert stalls == sorted(stalls)
+
+
+# --- nothing unchecked, nothing redundant -------------------------------------------------------
+
+
+def test_every_offer_holds(refuted_name: str, repaired: Callable[[str], Any]) -> None:
+    """Each offer, at each place, holds under both contracts by a check of its own."""
+    for additions in offers_of(repaired(refuted_name)):
+        assert outcomes(refuted_name, edits_of(frozenset(additions))) <= GOOD, additions
+
+
+def test_no_repair_has_a_redundant_wait(refuted_name: str, repaired: Callable[[str], Any]) -> None:
+    """Without any one of the calls that it adds, or of its additions, a repair is none."""
+    for additions in offers_of(repaired(refuted_name)):
+        edits = edits_of(frozenset(additions))
+        parts = [edits_of(frozenset(additions) - {a}) for a in additions]
+        parts += [edits - {e} for e in edits if isinstance(e, Insert) and not e.paired]
+        for less in parts:
+            assert not outcomes(refuted_name, less) <= GOOD, (additions, less)
+
+
+def test_second_engine_agrees(refuted_name: str, repaired: Callable[[str], Any]) -> None:
+    """The machine never refutes what is offered."""
+    for offer in repaired(refuted_name).offers:
+        assert not offer.confirmed.startswith("machine: refuted"), offer.confirmed
+
+
+# --- limits -------------------------------------------------------------------------------------
+
+
+def test_nothing_to_repair(repaired: Callable[[str], Any]) -> None:
+    """A protocol that holds is offered nothing, and its exit code is 0."""
+    found = repaired("fp8-prefill/staged")
+    assert (found.offers, found.redundant, found.exit_code) == ((), (), 0)
+
+
+def test_no_repair_says_so(repaired: Callable[[str], Any]) -> None:
+    """Where nothing helps, the exit code says so."""
+    found = repaired("corpus/C54-late-output/retry-for-ever")
+    assert found.offers == ()
+    assert found.spent is None
+    assert found.exit_code == 1
+
+
+def test_a_budget_that_ended_is_told() -> None:
+    """With hardly any budget there is no repair, and it is undetermined whether there is one."""
+    found = repair(catalogue()["fp8-prefill/direct"], checks=1)
+    assert found.offers == ()
+    assert found.spent is not None
+    assert found.exit_code == 3
+
+
+@protocol()
+def two_ways(gpu: Gpu) -> None:
+    """A kernel on either stream, and a host that reads its result."""
+    streams = [gpu.stream("a"), gpu.stream("b")]
+    result = gpu.pinned("result")
+    stream = streams[gpu.choose(0, 1)]
+    gpu.launch("work", stream, writes={result: 1})
+    gpu.read(result, expect=1)
+
+
+def test_both_ways_of_a_choice_are_mended() -> None:
+    """A line that serves two streams needs an addition for each, or one for both."""
+    found = repair(two_ways, prove=False)
+    assert found.offers
+    assert all(v.verdict in GOOD for offer in found.offers for v in offer.verdicts)
+
+
+@pytest.mark.parametrize("name", ["fp8-prefill/staged-no-wait", "sparse-decode/unsynchronised"])
+def test_offers_are_the_same_again(name: str) -> None:
+    """Two searches offer the same."""
+    first, second = (repair(catalogue()[name], most=3, prove=False) for _ in range(2))
+    assert [o.additions for o in first.offers] == [o.additions for o in second.offers]
