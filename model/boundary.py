@@ -66,8 +66,7 @@ class Boundary:
         prover = self.prover
         editor = prover.gpu.editor
         if editor is not None:  # what it adds after a step's last call belongs to that step
-            ends = self.at == self.steps and self.to_the_end
-            editor.step(None if ends else Step(self.at, prover.scale))
+            editor.step(Step(self.at, prover.scale))
         prover.looped, prover.now, prover.falses = True, self.at, {}
         if self.at == self.steps:
             self.taken, self.waits = len(prover.results), prover.waits
@@ -75,6 +74,8 @@ class Boundary:
             if not self.is_new(self.form):
                 prover.stop(self.reached())
             prover.looped = False
+            if editor is not None:
+                editor.step(None)
             raise StopIteration
         prover.waits = 0
         self.at += 1
