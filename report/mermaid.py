@@ -28,8 +28,12 @@ def mermaid(scene: Scene) -> str:
     """
     readable(scene, most_lanes=MOST_LANES, most_events=MOST_EVENTS, form="a sequence diagram")
     names = {lane: f"lane{at}" for at, lane in enumerate(scene.lanes)}
-    lines = ["sequenceDiagram", f"  title {said(scene.title)}: {scene.kind}"]
+    lines = ["sequenceDiagram", f"  accTitle: {said(scene.title)}"]
     lines += [f"  participant {name} as {said(lane.name)}" for lane, name in names.items()]
+    ends = dict.fromkeys(list(names.values())[:: max(len(names) - 1, 1)])
+    name, _under, contract = scene.title.rpartition(" under ")
+    head = "<br/>".join(said(part) for part in (name, f"under {contract}: {scene.kind}"))
+    lines.append(f"  Note over {','.join(ends)}: {head}")
     by_number = {event.number: names[lane_of(event)] for event in scene.events}
     for event in scene.events:
         lines += [f"  {line}" for line in noted(event, by_number)]

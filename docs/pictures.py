@@ -1,0 +1,50 @@
+"""Draws the pictures of README and docs: `python docs/pictures.py`.
+
+Each is made from the program that its page shows; a test fails where a picture is not the one that
+this script would draw.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from streamorder import check
+from streamorder.model.load import load
+from streamorder.report.drawing import Drawing
+from streamorder.report.scene import scenes
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURES = {"docs/images/staged-slot.svg": ("README.md", "upload.py")}
+"""Each picture, the page it is on, and the file of that page that it is of."""
+
+
+def drawn(page: str, file: str) -> str:
+    """The first counterexample of a page's program under CUDA, as SVG."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shown = re.search(rf"<!-- file: {re.escape(file)} -->\n```python\n(.*?)```", text, re.DOTALL)
+    if shown is None:
+        raise SystemExit(f"{page} shows no file {file}")
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            Path(file).write_text(shown[1], encoding="utf-8")
+            (program,) = load(file)
+            return Drawing(scenes(check(program, "cuda"))[0]).svg()
+        finally:
+            os.chdir(here)
+
+
+def main() -> None:
+    """Write every picture."""
+    for picture, source in PICTURES.items():
+        (ROOT / picture).write_text(drawn(*source), encoding="utf-8", newline="\n")
+        sys.stdout.write(f"wrote {picture}\n")
+
+
+if __name__ == "__main__":
+    main()
