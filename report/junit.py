@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from ..model.verdict import Outcome
+from .runtime import word_for
 from .text import one as as_text
 
 if TYPE_CHECKING:
@@ -74,11 +75,14 @@ def case(verdict: Verdict) -> ET.Element:
 
 def message(verdict: Verdict) -> str:
     """What went wrong, in a sentence."""
-    if verdict.missing_edges and verdict.expected is None:
+    if verdict.missing_edges:
         return verdict.missing_edges[0].sentence
     if verdict.reason:
         return verdict.reason
-    return f"{verdict.verdict}, expected {verdict.expected}"
+    if verdict.as_expected is False:
+        return f"{verdict.verdict}, expected {verdict.expected}"
+    assert verdict.runtime is not None
+    return f"on {verdict.runtime.profile}: {word_for(verdict, verdict.runtime)}"
 
 
 def clean(text: str) -> str:

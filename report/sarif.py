@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.verdict import Outcome, combined_exit_code
 from .drawing import whole
+from .runtime import word_for
 from .scene import source_line, title
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ RULES = {
     "undetermined": (
         "The protocol could not be decided: this is no pass",
         "Check fewer steps or smaller parameters, or give the check more to spend.",
+    ),
+    "hang on a runtime": (
+        "A protocol that holds by contract can hang on a runtime",
+        "Do not wait for a value that a stream behind the wait may have to write.",
     ),
     "unexpected": (
         "The verdict is not the one that the protocol states",
@@ -106,6 +111,12 @@ def results_of(verdict: Verdict) -> list[dict[str, Any]]:
     if verdict.outcome is Outcome.UNDETERMINED:
         said = f"{title(verdict)} is undetermined: {verdict.reason}"
         return [result(verdict, "undetermined", said, verdict.where)]
+    if verdict.runtime and (code := verdict.runtime.exit_code(verdict.outcome)):
+        said = (
+            f"{title(verdict)}, on {verdict.runtime.profile}: {word_for(verdict, verdict.runtime)}"
+        )
+        kind = "hang on a runtime" if code == 1 else "undetermined"
+        return [{**result(verdict, kind, said, verdict.where), "level": "error"}]
     if verdict.as_expected is False:
         said = f"{title(verdict)}: {verdict.verdict}, expected {verdict.expected}"
         return [result(verdict, "unexpected", said, verdict.where)]

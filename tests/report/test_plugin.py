@@ -34,6 +34,7 @@ BROKEN = """
             copied[n % slots].record(stream)
             gpu.launch("attention", stream, reads={table: n})
 """
+HANGS = "corpus/C67-hardware-queues/unshared-first"
 MENDED = BROKEN.replace("# the wait", "copied[n % slots].synchronize()")
 
 
@@ -182,6 +183,30 @@ def test_of_a_catalogue_entry(tmp_path: Path, verdict: Callable[..., Verdict]) -
     assert "def test_fp8_prefill_direct(" in text
 
 
+def test_on_runtimes() -> None:
+    """What a runtime hides is still refuted; what can hang on one is no pass; what holds holds."""
+    found = {}
+    for name in ("fp8-prefill/direct", "fp8-prefill/staged", HANGS):
+        sweep = exhaustive(catalogue()[name], runtimes=["rocm-7.2", "cuda-13"])
+        assert [case.named([]) for case in sweep.cases] == ["rocm-7.2", "cuda-13"]
+        found[name] = [sweep.fault(sweep.decide(case)) for case in sweep.cases]
+    assert all("REFUTED" in (said or "") for said in found["fp8-prefill/direct"])
+    assert "on rocm-7.2: may be hidden" in (found["fp8-prefill/direct"][0] or "")
+    assert found["fp8-prefill/staged"] == [None, None]
+    assert "on rocm-7.2: may hang" in (found[HANGS][0] or "")
+
+
+def test_contracts_and_runtimes_together() -> None:
+    """Both are swept; without either, CUDA and HIP."""
+    entry = catalogue()["fp8-prefill/staged"]
+    both = exhaustive(entry, contracts="cuda-hmm", runtimes="rocm-10", slots=[1, 2])
+    names = [case.named(both.varied) for case in both.cases]
+    assert names == [
+        *("cuda-hmm-slots=1", "cuda-hmm-slots=2", "rocm-10-slots=1", "rocm-10-slots=2"),
+    ]
+    assert [str(case.place) for case in exhaustive(entry).cases] == ["cuda", "hip"]
+
+
 def test_bad_sweeps() -> None:
     """Refused when they are declared, in one line."""
     entry = catalogue()["fp8-prefill/staged"]
@@ -189,6 +214,8 @@ def test_bad_sweeps() -> None:
         exhaustive(entry, slot=[1])
     with pytest.raises(BadInput, match="unknown contract 'cdua'"):
         exhaustive(entry, contracts="cdua")
+    with pytest.raises(BadInput, match="unknown runtime 'rocm'"):
+        exhaustive(entry, runtimes="rocm")
     with pytest.raises(BadInput, match="an empty list leaves nothing to check"):
         exhaustive(entry, slots=[])
     with pytest.raises(BadInput, match="takes a whole number, not 'x'"):

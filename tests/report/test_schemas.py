@@ -102,6 +102,20 @@ def test_sarif_of_a_pass_that_nobody_expects(library: list[Verdict]) -> None:
     assert (result["ruleId"], result["level"]) == ("streamorder/unexpected", "error")
 
 
+def test_what_can_hang_on_a_runtime(sarif_schema: Draft4Validator) -> None:
+    """It holds by contract, and is an error and a failure all the same."""
+    entry = catalogue()["corpus/C67-hardware-queues/unshared-first"]
+    found = check(entry, runtime="rocm-7.2")
+    assert found.verdict == "HOLDS"
+    log = sarif([found])
+    sarif_schema.validate(log)
+    (result,) = log["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("streamorder/hang-on-a-runtime", "error")
+    assert "on rocm-7.2: may hang" in result["message"]["text"]
+    assert 'failures="1"' in junit([found])
+    assert 'message="on rocm-7.2: may hang"' in junit([found])
+
+
 def test_sarif_can_be_refused(sarif_schema: Draft4Validator) -> None:
     """The schema is not one that takes anything."""
     log: Any = sarif([])
