@@ -7,6 +7,7 @@ What a user imports, and nothing else:
 - `exhaustive`: make a protocol a pytest test, for every combination of parameters;
 - `promela`, `tla`: a protocol as a model for SPIN or TLC;
 - `audit`: where the host waits for the device; an `Audit`;
+- `repair`: minimal additions after which a refuted protocol holds; `Repairs`;
 - `catalogue`: the protocol library by name;
 - `Contract`, `CUDA`, `CUDA_HMM`, `HIP`: what a runtime promises;
 - `StreamorderError` and its kinds.
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .model.export.export import promela, tla
     from .model.gpu import Gpu
     from .model.protocol import Protocol, protocol
+    from .model.repair import Offer, Repairs, repair
     from .model.verdict import MissingEdge, Outcome, Site, Verdict
     from .report.sweep import exhaustive
 
@@ -54,8 +56,10 @@ __all__ = [
     "Limits",
     "MissingEdge",
     "NotModelled",
+    "Offer",
     "Outcome",
     "Protocol",
+    "Repairs",
     "Site",
     "StreamorderError",
     "Verdict",
@@ -67,6 +71,7 @@ __all__ = [
     "exhaustive",
     "promela",
     "protocol",
+    "repair",
     "tla",
 ]
 
@@ -82,6 +87,7 @@ _HOMES = {
     "model.export.export": ("promela", "tla"),
     "model.gpu": ("Gpu",),
     "model.protocol": ("Protocol", "protocol"),
+    "model.repair": ("Offer", "Repairs", "repair"),
     "model.verdict": ("MissingEdge", "Outcome", "Site", "Verdict"),
     "report.sweep": ("exhaustive",),
 }  # fmt: skip

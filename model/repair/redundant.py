@@ -82,12 +82,22 @@ def left_out(traced: Traced, node: Node, call: Call) -> Drop:
     return Drop(traced.spans_inner(node), (call[0],), described(call))
 
 
-def unchanged(trials: Trials, edits: frozenset[Edit], trouble: Trouble | None) -> bool:
-    """Whether a program is wrong in exactly the ways it was before, or still holds."""
+def unchanged(
+    trials: Trials,
+    edits: frozenset[Edit],
+    trouble: Trouble | None,
+    gone: tuple[Where | None, ...] = (),
+) -> bool:
+    """Whether a program still holds, or is wrong in exactly the ways it was before, but for what
+    concerned the lines that are gone.
+    """
     if trouble is None:
         return trials.holds(edits)
     found = trials.trouble(edits)
-    return found is not None and found.contract is not None and found.lines() == trouble.lines()
+    before = {lines for lines in trouble.lines() if not set(lines) & set(gone)}
+    if found is None:
+        return not before and trials.holds(edits)
+    return found.lines() == before
 
 
 def serving_a_download(
@@ -98,16 +108,17 @@ def serving_a_download(
     node: Node,
 ) -> Iterator[Redundant]:
     """A wait whose only purpose is that the host may read what a copy brings."""
-    for buffer, copies, readers in downloads(traced):
-        without = {left_out(traced, n, n.call) for n in (*copies, *readers) if n.call is not None}
-        if len(copies) == 1 and unchanged(trials, edits | without, trouble):
+    for copies, readers in downloads(traced):
+        nodes = [*copies, *readers]
+        without = {left_out(traced, n, n.call) for n in nodes if n.call is not None}
+        gone = tuple(n.where for n in nodes)
+        if len(copies) == 1 and unchanged(trials, edits | without, trouble, gone):
             assert node.call is not None
             yield Redundant(node.where, described(node.call), True, copies[0].where)
             return
-        del buffer
 
 
-def downloads(traced: Traced) -> Iterator[tuple[str, list[Node], list[Node]]]:
+def downloads(traced: Traced) -> Iterator[tuple[list[Node], list[Node]]]:
     """Host buffers that only copies from the device write and only the host reads: the copies and
     the reads, one a source line.
     """
@@ -127,7 +138,7 @@ def downloads(traced: Traced) -> Iterator[tuple[str, list[Node], list[Node]]]:
             and len(copies) + len(readers) == len(found)
             and all(into(c, name) for c in copies)
         ):
-            yield name, copies, readers
+            yield copies, readers
 
 
 def into(node: Node, name: str) -> bool:
