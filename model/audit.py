@@ -125,12 +125,14 @@ class Tally:
     def __init__(self) -> None:
         self.now: dict[tuple[Any, ...], int] = {}
         self.most: dict[tuple[Any, ...], int] = {}
+        self.calls: dict[tuple[Any, ...], str] = {}
 
     def add(self, node: Node) -> None:
         """Count a wait of the current schedule."""
         assert node.call is not None
-        key = (node.where, described(node.call), node.allowed, node.step)
+        key = (node.where, node.allowed, node.step)
         self.now[key] = self.now.get(key, 0) + 1
+        self.calls.setdefault(key[:2], described(node.call))
 
     def close(self) -> None:
         """The current schedule is over."""
@@ -140,11 +142,16 @@ class Tally:
 
     def waits(self) -> list[Wait]:
         """One wait a source line and reason, calls that differ only by object together."""
-        lines: dict[tuple[Any, ...], tuple[str, dict[Any, int]]] = {}
-        for (where, call, allowed, step), count in self.most.items():
-            _call, steps = lines.setdefault((where, allowed), (call, {}))
-            steps[step] = steps.get(step, 0) + count
+        lines: dict[tuple[Any, ...], dict[Any, int]] = {}
+        for (where, allowed, step), count in self.most.items():
+            lines.setdefault((where, allowed), {})[step] = count
         return [
-            Wait(where, call, max(steps.values()), any(s is not None for s in steps), allowed)
-            for (where, allowed), (call, steps) in sorted(lines.items(), key=by_line)
+            Wait(
+                where,
+                self.calls[where, allowed],
+                max(steps.values()),
+                any(step is not None for step in steps),
+                allowed,
+            )
+            for (where, allowed), steps in sorted(lines.items(), key=by_line)
         ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .errors import NotModelled
 from .frontend import Frontend
-from .masking import COPIES, ENGINE, FILLS, GRAPHS, KERNELS, LARGE, OWN, QUEUE, VALUES
+from .masking import COPIES, ENGINE, FILLS, GRAPHS, HELD, KERNELS, LARGE, OWN, QUEUE, VALUES
 from .memory import DEVICE, MANAGED, PAGEABLE
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Queued:
 class Held:
     """The rest of a call that has issued nothing yet: a phase of its own."""
 
-    phase = 1000
+    phase = HELD
 
     def __init__(self, front: Masked[Any], rule: Callable[..., Any]) -> None:
         self.front = front

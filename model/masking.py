@@ -68,5 +68,8 @@ class Masking(NamedTuple):
     """Whether packets are counted, as a map from single packets needs."""
 
 
+HELD = 1000
+"""The phase of a call in which it waits and has not issued anything yet."""
+
 UNMASKED = Masking()
 """Nothing beyond the contract."""

@@ -10,6 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .effects import bits
+from .masking import HELD
 from .trace import described
 
 if TYPE_CHECKING:
@@ -40,14 +41,15 @@ class Held(NamedTuple):
 class Stuck(NamedTuple):
     """A state in which nothing can go on.
 
-    - `ops` maps an index to a pending operation; `threads` a thread to where it is, and the
-      operations that it awaits there; `shared` what locks and queues hold;
+    - `ops` maps an index to a pending operation; `threads` a thread to where it is, the operations
+      that it awaits there, and whether it has not issued anything yet; `shared` what locks and
+      queues hold;
     - `running` is the operation that occupies the device where streams are serialised.
     """
 
     host: Host
     ops: dict[int, Held]
-    threads: dict[int, tuple[Node, tuple[int, ...]]]
+    threads: dict[int, tuple[Node, tuple[int, ...], bool]]
     shared: dict[Any, Any]
     running: int | None
 
@@ -81,7 +83,7 @@ def stuck_state(walk: Exploration) -> Stuck:
         )  # fmt: skip
     points = [(thread, point) for thread, point in enumerate(state[0]) if point is not None]
     threads = {
-        thread: (point[0], tuple(bits(point[2])))
+        thread: (point[0], tuple(bits(point[2])), point[1] == HELD)
         for thread, point in points
         if point[0].call is not None
     }
@@ -103,7 +105,7 @@ def stuck_schedule(schedule: Schedule) -> Stuck:
         awaited = tuple(bits(awaiting.get(thread, 0) & pending))
         at = node.parent if awaited and rest is None else node
         if at is not None and at.call is not None:
-            threads[thread] = (at, awaited)
+            threads[thread] = (at, awaited, getattr(rest, "phase", 0) == HELD)
     return Stuck(schedule.host, ops, threads, dict(schedule.shared), None)
 
 
@@ -119,6 +121,15 @@ def cycle(stuck: Stuck, contract: Contract) -> tuple[Wait, ...]:
     if best is None:
         best = [(who, whom, why) for who in edges for whom, why in edges[who] if whom is None]
     return tuple(Wait(graph.named(who), graph.named(whom), why) for who, whom, why in best)
+
+
+def in_words(waits: tuple[Wait, ...]) -> str | None:
+    """Who waits for whom, on one line."""
+    if not waits:
+        return None
+    closed = waits[-1].whom == waits[0].who
+    said = "; ".join(map(str, waits))
+    return f"they wait in a cycle: {said}" if closed else said
 
 
 Edges = dict[Any, list[tuple[Any, str]]]
@@ -153,12 +164,9 @@ class Graph:
         self.queues = contract.masking.queues
         self.after_all = contract.masking.copies_after_all
         self.ring = contract.masking.ring
-        self.coming = {thread: list(ahead(stuck.host, node)) for thread, (node, _) in self.blocked}
-
-    @property
-    def blocked(self) -> list[tuple[int, tuple[Node, tuple[int, ...]]]]:
-        """The threads that have not returned."""
-        return list(self.stuck.threads.items())
+        self.first_use = contract.masking.first_use_drains
+        points = stuck.threads.items()
+        self.coming = {thread: list(ahead(stuck.host, point[0])) for thread, point in points}
 
     def everyone(self) -> Iterator[Any]:
         """Everybody who waits; host threads first."""
@@ -233,11 +241,11 @@ class Graph:
 
     def thread_waits(self, thread: int) -> Iterator[tuple[Any, str]]:
         """A host thread waits for operations, a cell, a lock, a queue or another thread."""
-        node, awaited = self.stuck.threads[thread]
+        node, awaited, held = self.stuck.threads[thread]
         call = node.call
         assert call is not None
         for index in awaited:
-            yield ("op", index), self.awaited(call[0])
+            yield ("op", index), self.awaited(held)
         if awaited:
             return
         verb, thing = call[0], call[1]
@@ -250,12 +258,13 @@ class Graph:
         elif verb in {"get", "put"}:
             yield from self.partners(verb, thing)
 
-    def awaited(self, verb: str) -> str:
+    def awaited(self, held: bool) -> str:
         """Why a host thread awaits an operation."""
-        waits = verb.startswith("synchronize") or verb in {"poll", "free", "destroy", "query"}
-        if waits or self.ring is None:
+        if not held:
             return "the call returns when it is done"
-        return f"the call returns when it is done, or waits for one of {self.ring} places (R4.5)"
+        places = f"a queue with {self.ring} places has none left before it is done (R4.5)"
+        drains = "a kernel's first launch waits for the whole device"
+        return drains if self.first_use else places
 
     def partners(self, verb: str, queue: Any) -> Iterator[tuple[Any, str]]:
         """Who could put into an empty queue, or take from a full one."""

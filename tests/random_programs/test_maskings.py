@@ -78,8 +78,8 @@ def compare(kit: Any, profile: str, seed: int) -> Compared | None:
         decided = kit.engines.order(kit.host(program, masked), masked, most=1_000)
     except REFUSED:
         return None
-    facts = [kit.engines.facts_of(found) for found in (plain, machine)]
-    return Compared(profile, seed, masking, *facts, decided)
+    facts = kit.engines.facts_of
+    return Compared(profile, seed, masking, facts(plain), facts(machine), decided)
 
 
 @pytest.fixture(scope="module")
