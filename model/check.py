@@ -326,7 +326,7 @@ def found_edges(contract: Contract, decision: Decision) -> list[MissingEdge]:
         return decision.edges
     walk = decision.walk
     if walk is not None and decision.hang:
-        return [hang(walk)]
+        return [hang(walk, contract)]
     if walk is not None and decision.spins:
         return [hazard(walk)]
     recordings = [record(decision.host, contract, steps) for steps in decision.bad]

@@ -11,6 +11,7 @@ from .recorder import Staged
 from .replay import replay
 from .trace import described
 from .verdict import MissingEdge, Site
+from .waits_for import cycle, stuck_schedule
 from .witness import events, placed, site, witness, wrong_version
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def deadlock(recording: Recording, contract: Contract) -> MissingEdge:
         consequence=None,
         counterexample=tuple(events(recording, order, {})),
         schedule=replay(recording.host, contract, order),
+        cycle=cycle(stuck_schedule(recording), contract),
     )
 
 

@@ -8,16 +8,18 @@ from .machine import held, thawed
 from .memory import UNWRITTEN
 from .trace import Event, Touch, described
 from .verdict import MissingEdge, Site
+from .waits_for import cycle, stuck_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .contract import Contract
     from .explore import Exploration
     from .host import Node
     from .machine import Machine, State, Transition
 
 
-def hang(walk: Exploration) -> MissingEdge:
+def hang(walk: Exploration, contract: Contract) -> MissingEdge:
     """How the machine came to a state in which nothing can go on, and who waits there."""
     machine, state = walk.machine, walk.deadlocks[0]
     path = walk.path(state)
@@ -25,9 +27,10 @@ def hang(walk: Exploration) -> MissingEdge:
     nodes = [*stuck, *(machine.ops[index].node for index in machine.unhindered(state))]
     sites = [site(node) for node in nodes if node.call is not None]
     said = "; ".join(f"{one.call} ({one.where})" for one in sites)
-    return shown(
+    found = shown(
         "deadlock", sites, None, f"nothing can go on: these wait for ever: {said}", machine, path
     )
+    return found._replace(cycle=cycle(stuck_state(walk), contract))
 
 
 def hazard(walk: Exploration) -> MissingEdge:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .proof import Proof
     from .runtime import OnRuntime
     from .trace import Event
+    from .waits_for import Wait
     from .where import Where
 
 
@@ -75,7 +76,8 @@ class MissingEdge(NamedTuple):
     `marks` numbers the events of the counterexample that are the accesses of `first` and `second`,
     in this order: the edge that is missing leads from one to the other. None where there are not
     two such accesses. `aftermath` goes on from the counterexample to the read that finds a wrong
-    version, its last event, where that is neither of the two and near.
+    version, its last event, where that is neither of the two and near. `cycle` says of a deadlock
+    who waits for whom.
     """
 
     kind: str
@@ -90,6 +92,7 @@ class MissingEdge(NamedTuple):
     schedule: tuple[tuple[Any, ...], ...]
     marks: tuple[int, int] | None = None
     aftermath: tuple[Event, ...] = ()
+    cycle: tuple[Wait, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -104,6 +107,7 @@ class MissingEdge(NamedTuple):
             "marks": None if self.marks is None else list(self.marks),
             "counterexample": [event.as_data() for event in self.counterexample],
             "aftermath": [event.as_data() for event in self.aftermath],
+            "cycle": [wait._asdict() for wait in self.cycle],
         }
 
 

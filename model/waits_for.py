@@ -123,15 +123,6 @@ def cycle(stuck: Stuck, contract: Contract) -> tuple[Wait, ...]:
     return tuple(Wait(graph.named(who), graph.named(whom), why) for who, whom, why in best)
 
 
-def in_words(waits: tuple[Wait, ...]) -> str | None:
-    """Who waits for whom, on one line."""
-    if not waits:
-        return None
-    closed = waits[-1].whom == waits[0].who
-    said = "; ".join(map(str, waits))
-    return f"they wait in a cycle: {said}" if closed else said
-
-
 Edges = dict[Any, list[tuple[Any, str]]]
 
 

@@ -124,6 +124,10 @@ def described_edge(number: int, edge: MissingEdge, paint: Paint, *, picture: boo
         lines.append(f"     the same for {', '.join(edge.regions[1:])}")
     if edge.consequence and not edge.ordered:
         lines.append(f"     so {edge.consequence}")
+    if edge.cycle:
+        from .runtime import cycle_lines
+
+        lines += [f"     {line}" for line in cycle_lines(edge.cycle)]
     if picture and edge.counterexample:
         lines.append(swim_lanes([*edge.counterexample, *edge.aftermath], paint=paint))
     return lines

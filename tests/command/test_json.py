@@ -44,6 +44,7 @@ EDGE = {
     "marks": (list, type(None)),
     "counterexample": list,
     "aftermath": list,
+    "cycle": list,
 }
 SITE = {"file": (str, type(None)), "line": (int, type(None)), "call": str}
 EVENT = {
