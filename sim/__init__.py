@@ -4,7 +4,8 @@
   by call), `control` (locks, queues, choices), `ops` (operations, and the front end's sink),
   `contents` (what memory holds), `clock` (what a clock owes to the engine);
 - *untimed*: `untimed` (an environment in which everything waits at a gate), `execution` (one run,
-  choice by choice), `explore` (every schedule);
+  choice by choice), `explore` (every schedule), `sample` (some at random), `story` (a schedule as a
+  counterexample), `schedules` (files of them), `decide` (the engine `sim`);
 - *timed*: `timed` (costs, hardware, and who hears of it), `watching` (several listeners);
 - *costs*: `device` (device files), `costs` (what they mean for calls and operations), `durations`,
   `draws` (random numbers by name);

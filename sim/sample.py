@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..model.host import Host
     from .untimed import Choice
 
-WAYS = ("random", "pct")
+WAYS = ("pct", "random")
 
 
 class Sample(NamedTuple):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 # What a step of a schedule is in a file: who, its result, the call in words, its source line.
 Step = tuple[Any, ...]
 
-FOLLOWED = 60
-"""For how many steps after a race its consequence is looked for."""
+FOLLOWED, SHOWN = 60, 24
+"""For how many steps after a race its consequence is looked for, and how many are shown."""
 
 
 class Teller:
@@ -149,22 +149,26 @@ def race(teller: Teller, bad: Bad, turn: int) -> MissingEdge:
     said = f"nothing orders {reached(early, events[1])}, before {reached(late, events[0])}"
     made = edge("race", (early.site, late.site), region, said, teller)
     made = made._replace(schedule=steps, marks=(events[1].number, events[0].number))
-    wrong = [consequence(event) for event in events if wrong_in(event)]
-    wrong = wrong or followed(teller.execution)
-    return made._replace(kind="wrong version", consequence=wrong[0]) if wrong else made
+    wrong = [event for event in events if wrong_in(event)]
+    after = () if wrong else followed(teller)
+    if not wrong and not after:
+        return made
+    shown = after if len(after) <= SHOWN else ()
+    seen = consequence([*wrong, *after][-1])
+    return made._replace(kind="wrong version", consequence=seen, aftermath=shown)
 
 
-def followed(execution: Execution) -> list[str]:
-    """What a read finds wrong soon after, if one does."""
-    for _step in range(FOLLOWED):
-        choices = execution.enabled()
-        if not choices:
-            break
-        found = [one for one in execution.take(choices[0]) if one[1].expected is not None]
-        if found:
-            site, wrong = found[0]
-            return [finds(placed(site), repr(wrong.found), repr(wrong.region), wrong.expected)]
-    return []
+def followed(teller: Teller) -> tuple[Event, ...]:
+    """What leads from here to a read that finds a wrong version; nothing where none is near. What
+    was issued is carried out first, in the order of issue, then the host goes on.
+    """
+    events: list[Event] = []
+    while len(events) < FOLLOWED and (choices := teller.execution.enabled()):
+        ops = [choice for choice in choices if choice[0] == "op"]
+        events.append(teller.take(min(ops, key=lambda c: c[1]) if ops else choices[0]))
+        if wrong_in(events[-1]):
+            return tuple(events)
+    return ()
 
 
 def finds(who: str, found: str, region: str, expected: object) -> str:

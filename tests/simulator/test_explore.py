@@ -124,7 +124,7 @@ def test_too_large_and_nothing_found() -> None:
     assert found.exit_code == 3
     assert found.reason is not None
     assert "states visited and more to come" in found.reason
-    assert "500 random and 500 PCT schedules showed nothing wrong" in found.reason
+    assert "500 PCT and 500 random schedules showed nothing wrong" in found.reason
 
 
 def test_too_large_and_something_found() -> None:
