@@ -10,14 +10,12 @@ from .timed import Costs, Hardware, Timed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import simpy
-
     from ..model.memory import Region
-    from ..model.objects import Stream
     from .cursors import Cursor
     from .device import Device
     from .draws import Draws
     from .durations import Duration
+    from .gpu import SimGpu
     from .ops import Op
     from .timed import Watch
 
@@ -36,7 +34,7 @@ class DeviceCosts(Costs):
         device: the device file.
         draws: the random numbers of the run.
         sizes: bytes of a region, by its name (`plan.work_info`) or its part's (`work_info`); others
-            have the device file's `region_kib`.
+            have what the protocol says (`nbytes`), or the device file's `region_kib`.
     """
 
     def __init__(
@@ -47,7 +45,7 @@ class DeviceCosts(Costs):
         self.sizes = dict(sizes or {})
         self.counts: dict[str, int] = {}
         self.bytes: dict[Region, int] = {}
-        self.stages_on_host = device.contract != "hip"
+        self.stages_on_host = not device.contract.upload_awaits_write
         self._host = device.durations["host"]
         self._copy = device.durations["copy"]
         self._kernel = device.durations["kernel"]
@@ -123,7 +121,8 @@ class DeviceCosts(Costs):
         """Bytes of a region, remembered."""
         names = (repr(region), region.part, region.buffer.name)
         known = [self.sizes[name] for name in names if name in self.sizes]
-        self.bytes[region] = known[0] if known else int(self._numbers["region_kib"] * KIB)
+        default = region.nbytes or int(self._numbers["region_kib"] * KIB)
+        self.bytes[region] = known[0] if known else default
         return self.bytes[region]
 
     # --- drawing ---
@@ -143,8 +142,8 @@ class DeviceCosts(Costs):
 class DeviceClock(Timed):
     """Simulated seconds on a device: its queues, its copy engines, and what its runtime hides.
 
-    Under a runtime whose NULL stream may share a hardware queue with another stream, the copies of
-    a step go behind that stream's work with the probability that the device file states (R4.2).
+    Where a runtime may let the NULL stream's copies start only after all work issued so far (the
+    profile's `copies_after_all`), they do in the share of the steps that the device file states.
     """
 
     def __init__(self, costs: DeviceCosts, watch: Watch | None = None, *, trace: bool = False,
@@ -153,23 +152,15 @@ class DeviceClock(Timed):
         queues, engines = device.numbers["device"]["hardware_queues"], device.numbers["copy"]
         hardware = Hardware(max(1, int(queues)), copy_engines=max(1, int(engines["engines"])))
         super().__init__(costs, hardware, watch, costs.choose, trace=trace, hazards=hazards)
-        self.share = device.numbers["masking"]["null_shares_queue_share"]
+        self.share = device.numbers["masking"]["null_copies_after_all_share"]
         self.draws = costs.draws
-        self.step: int | None = None
 
-    def queue_of(self, stream: Stream) -> simpy.Resource | None:
-        """The stream's own; for the NULL stream perhaps that of the first other stream."""
-        if stream.is_null and self.share and self.null_shares():
-            others = [s for s in self.queues if not s.is_null and s.device == stream.device]
-            if others:
-                return self.queues[others[0]]
-        return super().queue_of(stream)
-
-    def null_shares(self) -> bool:
-        """Whether the NULL stream shares a queue in this step."""
-        return self.draws.chance("masking.null", self.step or 0) < self.share
-
-    def issued(self, sim: Any, op: Op) -> None:
-        """Note the step, for the NULL stream's queue."""
-        self.step = op.step
+    def issued(self, sim: SimGpu, op: Op) -> None:
+        """A copy of the NULL stream may have to wait for everything that is pending."""
+        if op.kind == "copy" and op.stream.is_null and self.after_all(op.step):
+            op.before = (*op.before, *(other for other in sim.pending if other is not op))
         super().issued(sim, op)
+
+    def after_all(self, step: int | None) -> bool:
+        """Whether it does in this step."""
+        return self.draws.chance("masking.null", step or 0) < self.share

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..model.contract import contract_named
 from ..model.errors import BadInput
+from ..model.profiles import profile_named
 from .durations import Duration, duration, number
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+if TYPE_CHECKING:
+    from ..model.contract import Contract
 
 HERE = Path(__file__).parent / "devices"
 
@@ -33,30 +36,38 @@ NUMBERS = {
     "device": ("compute_units", "hardware_queues"),
     "host": ("write_gb_per_s",),
     "copy": ("pinned_gb_per_s", "pageable_gb_per_s", "blit_up_to_kib", "region_kib", "engines"),
-    "masking": ("null_shares_queue_share",),
+    "masking": ("null_copies_after_all_share",),
 }
 """The plain numbers of each section."""
 
 
 class Device(NamedTuple):
-    """A device under one runtime: its contract, its costs, and what they rest on.
+    """A device under one runtime: a profile of it, its costs, and what they rest on.
 
+    - `runtime` names a profile (`model.profiles`), whose contract says what calls do;
     - `durations["host"]["launch_us"]` is a `Duration`, `numbers["copy"]["pinned_gb_per_s"]` a
       number in the unit of its key; `kernels` are durations of kernels by name;
     - `evidence` says for each section what its figures rest on.
 
     Host: `call` any call not named, `launch` a kernel launch, `copy` issuing a copy, `record` an
     event record, `wake` returning from a wait. Copy: `start` latency of a copy engine, `blit` of a
-    copy by kernel. Kernel: `start` from issue to start on an idle device.
+    copy by kernel. Kernel: `start` from issue to start on an idle device. Masking:
+    `null_copies_after_all` the share of the steps in which the NULL stream's copies start only
+    after all work issued so far.
     """
 
     name: str
     title: str
-    contract: str
+    runtime: str
     durations: dict[str, dict[str, Duration]]
     numbers: dict[str, dict[str, float]]
     kernels: dict[str, Duration]
     evidence: dict[str, str]
+
+    @property
+    def contract(self) -> Contract:
+        """What the runtime promises."""
+        return profile_named(self.runtime).contract
 
 
 def device_names() -> list[str]:
@@ -105,16 +116,16 @@ def device_from(data: dict[str, Any], name: str) -> Device:
         kernel.removesuffix("_us"): duration(value, 1e-6, f"kernel.us.{kernel}")
         for kernel, value in data["kernel"].get("named", {}).items()
     }
-    contract = contract_named(data["device"]["contract"]).name
+    runtime = profile_named(data["device"]["runtime"]).name
     title = str(data["device"]["title"])
-    return Device(name, title, contract, durations, numbers, kernels, dict(data["evidence"]))
+    return Device(name, title, runtime, durations, numbers, kernels, dict(data["evidence"]))
 
 
 def check_keys(data: dict[str, Any]) -> None:
     """Refuse a file with a section or key too few or too many."""
     known = {section: {*DURATIONS.get(section, ()), *NUMBERS.get(section, ())}
              for section in {*DURATIONS, *NUMBERS}}  # fmt: skip
-    known["device"] |= {"title", "contract"}
+    known["device"] |= {"title", "runtime"}
     for section, keys in known.items():
         given = data.get(section)
         if not isinstance(given, dict):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..model.contract import contract_named
 from . import timed
 from .costs import DeviceClock
 from .draws import Draws
@@ -63,8 +62,8 @@ class Serving(NamedTuple):
 
     @property
     def contract(self) -> Contract:
-        """What the device's runtime promises; an open promise counts as broken."""
-        return contract_named(self.device.contract)
+        """What the device's runtime promises."""
+        return self.device.contract
 
     @property
     def layers(self) -> int:

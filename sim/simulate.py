@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..model.contract import contract_named
 from ..model.errors import StreamorderError
 from ..model.trace import described
 from . import timed
@@ -43,7 +42,7 @@ def simulate(
         device: a device file (`device.load_device`).
         steps: how often its step loop runs.
         seed: of everything that is drawn: durations, choices, shared queues.
-        sizes: bytes of regions by name; others have the device file's default.
+        sizes: bytes of regions by name; others have what the protocol says.
         trace: keep every happening in `Timeline.trace`, for the machine to follow.
         parameters: the protocol's own.
 
@@ -62,7 +61,7 @@ def simulate(
         return made
 
     body = protocol.bind(parameters)
-    sim = timed.simulate(body, steps, contract_named(device.contract), clock)
+    sim = timed.simulate(body, steps, device.contract, clock)
     if isinstance(sim.clock, timed.Timed):
         timeline.trace = sim.clock.trace
     refuse_hang(sim, protocol.name)

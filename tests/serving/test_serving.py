@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamorder.model.contract import contract_named
 from streamorder.model.errors import BadInput
 from streamorder.sim.conform import accepted
 from streamorder.sim.serving import replayed, serve
@@ -40,7 +39,7 @@ def test_a_run_is_a_path_of_the_machine(
                              async_scheduling=asynchronous)  # fmt: skip
         result = serve(serving, trace=True)
         assert result.trace
-        contract = contract_named(serving.device.contract).readings()[0]
+        contract = serving.contract.readings()[0]
         walk = accepted(replayed(serving, result.batches), 0, contract, result.trace)
         assert walk.machine.finished(walk.state)
         assert len(walk.wrongs) == result.metrics.wrong_reads

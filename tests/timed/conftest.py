@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from streamorder.model.catalogue import catalogue
-from streamorder.model.contract import contract_named
 from streamorder.sim.conform import accepted
 from streamorder.sim.device import device_names, load_device
 from streamorder.sim.simulate import simulate
@@ -38,7 +37,7 @@ def on_a_path() -> Callable[..., Timeline]:
 
     def run(protocol: Protocol, device: Device, steps: int, **settings: Any) -> Timeline:
         timeline = simulate(protocol, device, steps=steps, trace=True, **settings)
-        contract = contract_named(device.contract).readings()[0]
+        contract = device.contract.readings()[0]
         assert timeline.trace
         walk = accepted(protocol.bind({}), steps, contract, timeline.trace)
         assert walk.machine.finished(walk.state)
