@@ -93,6 +93,21 @@ def sweep_table(data: Data) -> str:
     return table(head, lines)
 
 
+def sensitivity_table(data: Data) -> str:
+    """What other assumptions would give."""
+    head = ["8k/1k @ 32, unpatched", "output, tok/s", "ITL, median, ms", "TTFT, mean, ms",
+            "planned beside a pending prefill"]  # fmt: skip
+    lines = [
+        [
+            row["assumption"],
+            *(f"{row[name]:.2f}" for name in HEADLINE),
+            f"{row['overlap_share']:.1%}",
+        ]
+        for row in data["sensitivity"]
+    ]
+    return table(head, lines)
+
+
 def exponent_table(data: Data) -> str:
     """What other exponents of the decoding sequences would give."""
     head = ["exponent", "root mean square error, fitted cells", "median error, predicted cells"]
@@ -186,8 +201,14 @@ def checks(data: Data) -> list[Check]:
 def write_page(data: Data, page: Path) -> None:
     """Put the tables between their markers."""
     text = page.read_text(encoding="utf-8")
-    parts = {"summary": sentences, "dummy": dummy_table, "overlap": overlap_table,
-             "sweep": sweep_table, "exponents": exponent_table}  # fmt: skip
+    parts = {
+        "summary": sentences,
+        "dummy": dummy_table,
+        "overlap": overlap_table,
+        "sweep": sweep_table,
+        "exponents": exponent_table,
+        "sensitivity": sensitivity_table,
+    }
     for name, made in parts.items():
         begin, finish = f"<!-- {name}: begin -->\n", f"\n<!-- {name}: end -->"
         before, _begin, rest = text.partition(begin)

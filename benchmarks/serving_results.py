@@ -29,6 +29,7 @@ from serving_predictions import INTERPOLATIONS, Run, exponents, interpolated, ke
 
 from streamorder.sim.serving import serve
 from streamorder.sim.serving_model import StepModel, load_model
+from streamorder.sim.serving_workload import of_length
 
 if TYPE_CHECKING:
     from serving_page import Data
@@ -79,6 +80,35 @@ def real_runs(model: StepModel) -> list[tuple[Run, Metrics]]:
     return found
 
 
+def sensitivity(model: StepModel) -> list[Data]:
+    """The unpatched protocol at concurrency 32 under other assumptions, nothing fitted again."""
+    given = experiment(dummy_cells()[1], model)
+    engine, workload = given.engine, given.workload
+    others = {
+        "as assumed": given,
+        "clients answer in 1 ms": given._replace(engine=engine._replace(turnaround=1e-3)),
+        "clients answer in 30 ms": given._replace(engine=engine._replace(turnaround=30e-3)),
+        "a step is scheduled in 5 ms": given._replace(engine=engine._replace(schedule=5e-3)),
+        "10 prompts a client": given._replace(workload=workload._replace(prompts=320)),
+        "lengths from 0.5 of the name on": given._replace(
+            workload=workload._replace(
+                prompt_tokens=of_length(8192, 0.5), output_tokens=of_length(1024, 0.5)
+            )
+        ),
+        "all lengths the same": given._replace(
+            workload=workload._replace(
+                prompt_tokens=of_length(8192, 1.0), output_tokens=of_length(1024, 1.0)
+            )
+        ),
+        "a budget of 8192 tokens": given._replace(workload=workload._replace(token_budget=8192)),
+    }
+    found = []
+    for name, wanted in others.items():
+        found.append({"assumption": name, **serve(wanted, SEED).metrics.as_data()})
+        print(name, flush=True)
+    return found
+
+
 def collected() -> Data:
     """Everything that the page shows, simulated."""
     dummy, real = load_model("dummy-weights"), load_model("real-weights")
@@ -92,6 +122,7 @@ def collected() -> Data:
         "models": {model.name: model._asdict() for model in (dummy, real)},
         "dummy-weights": dummy_runs(dummy),
         "rocm-7.2": older,
+        "sensitivity": sensitivity(dummy),
         "real-weights": [row(run.cell, metrics, runs) for run, metrics in sweep],
         "splits": splits(runs, real),
         "exponents": exponents(runs, real),

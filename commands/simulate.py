@@ -23,6 +23,9 @@ SERVING = "serving"
 HEADS, CLIENTS, BUDGET = 16, 256, 16384
 """What the plan's buffers are made for: heads a rank, sequences, tokens a step."""
 
+SIDE_BY_SIDE = 3
+"""So many protocols get a column each; more get a line each."""
+
 Figures = dict[str, float]
 """The figures of one run, by the words of the table."""
 
@@ -37,6 +40,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--seed", default="1", help="of everything that is drawn")
     parser.add_argument("--runs", default="1", help="how many seeds, from --seed on")
     parser.add_argument("--steps", help="how often the step loop runs (default: 32)")
+    parser.add_argument("--kernel-us", help="how long kernels take that the device does not name")
     parser.add_argument("--format", default="text", choices=("text", "json"))
     parser.add_argument("--plot", help="draw the first run: a .png or .svg file")
     parser.add_argument("--chrome", help="the first run as a Chrome trace: a .json file")
@@ -59,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     """Simulate, print, draw."""
     from ..sim.device import load_device
 
-    device = load_device(options.device)
+    device = with_kernels(load_device(options.device), options.kernel_us)
     served = options.names[0] == SERVING
     names = options.names[1:] or ["fp8-prefill/staged"] if served else options.names
     protocols = [protocol for _name, protocol in targets(names)]
@@ -191,6 +195,21 @@ def classifier(device: Device) -> Callable[[list[int], list[int]], str] | None:
 # --- arguments ---
 
 
+def with_kernels(device: Device, text: str | None) -> Device:
+    """The device with another duration for kernels that it does not name."""
+    if text is None:
+        return device
+    from ..sim.durations import duration
+
+    try:
+        microseconds = float(text)
+    except ValueError:
+        raise BadInput(f"--kernel-us must be a number of at least 0, not {text!r}") from None
+    kernel = {"default_us": duration(microseconds, 1e-6, "--kernel-us")}
+    durations = {**device.durations, "kernel": {**device.durations["kernel"], **kernel}}
+    return device._replace(durations=durations)
+
+
 def seed_of(text: str) -> int:
     """A seed."""
     if not text.isdecimal():
@@ -268,27 +287,53 @@ def heading(options: argparse.Namespace, device: Device, served: bool, runs: int
 
 
 def table(rows: dict[str, list[Figures]]) -> str:
-    """A line a figure, a column a protocol; of two the change, on the same random numbers."""
-    from ..sim.replicates import change, estimate
-
+    """A line a figure, a column a protocol; of two the change, on the same random numbers. Of many
+    protocols a line each.
+    """
     labels = list(dict.fromkeys(label for runs in rows.values() for run in runs for label in run))
-    lines = [["", *rows, *(["change"] if len(rows) == 2 else [])]]
+    if len(rows) > SIDE_BY_SIDE:
+        labels = [label for label in labels if not label.endswith("busy (%)")]
+        lines = [["", *(label.strip() for label in labels)]]
+        lines += [[name, *shown(runs, labels)] for name, runs in rows.items()]
+        return aligned(lines)
+    columns = [[name, *shown(runs, labels)] for name, runs in rows.items()]
+    if len(rows) == 2:
+        first, second = rows.values()
+        columns.append(["change", *changes(first, second, labels)])
+    return aligned([list(line) for line in zip(["", *labels], *columns, strict=True)])
+
+
+def shown(runs: list[Figures], labels: list[str]) -> list[str]:
+    """The means of figures, with their intervals."""
+    from ..sim.replicates import estimate
+
+    return [estimate([run.get(label, 0.0) for run in runs]).shown() for label in labels]
+
+
+def changes(first: list[Figures], second: list[Figures], labels: list[str]) -> list[str]:
+    """Relative changes of figures, with their intervals; none from 0."""
+    from ..sim.replicates import change
+
+    found = []
     for label in labels:
-        values = [[run.get(label, 0.0) for run in runs] for runs in rows.values()]
-        cells = [estimate(each).shown() for each in values]
-        if len(rows) == 2:
-            same = any(value == 0 for value in values[0])
-            by = None if same else change(*values)
-            half = "" if by is None or by.half is None else f" ± {by.half:.2%}"
-            cells.append("" if by is None else f"{by.mean:+.2%}{half}")
-        lines.append([label, *cells])
-    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join([line[0].ljust(widths[0]),
-                   *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))])
-        .rstrip()
-        for line in lines
-    )  # fmt: skip
+        before = [run.get(label, 0.0) for run in first]
+        after = [run.get(label, 0.0) for run in second]
+        if any(value == 0 for value in before):
+            found.append("")
+            continue
+        by = change(before, after)
+        found.append(f"{by.mean:+.2%}" + ("" if by.half is None else f" ± {by.half:.2%}"))
+    return found
+
+
+def aligned(lines: list[list[str]]) -> str:
+    """A table: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = []
+    for first, *others in lines:
+        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        text.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+    return "\n".join(text)
 
 
 def as_data(

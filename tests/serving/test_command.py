@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,6 +98,72 @@ def test_a_user_s_device_file(run: Callable[..., tuple[int, str, str]], tmp_path
     assert float(time.split()[-1]) > 4000
 
 
+def test_many_protocols_get_a_line_each(run: Callable[..., tuple[int, str, str]]) -> None:
+    """A table that does not grow to the right."""
+    code, out, _err = run("fp8-prefill/staged*", "--steps", "4")
+    assert code == 0
+    _heading, head, *lines = out.splitlines()
+    assert head.split("  ")[-1].strip() == "wrong versions read"
+    assert len(lines) >= 6
+    assert lines[0].split()[0] == "fp8-prefill/staged"
+
+
+def test_long_kernels_meet_hazards(run: Callable[..., tuple[int, str, str]]) -> None:
+    """Those of the device file are short. Longer ones still run when both parts of the plan that
+    they read are copied, in three of four steps.
+    """
+    for kernel, met in (("20", "0"), ("3000", "6")):
+        _code, out, _err = run("fp8-prefill/direct", "--steps", "4", "--kernel-us", kernel)
+        [line] = [line for line in out.splitlines() if line.startswith("hazards met")]
+        assert line.split()[-1] == met
+
+
+def test_without_numpy_hazards_are_counted_and_not_classified(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planner needs numpy; the simulation does not, and says so."""
+    for name in [name for name in sys.modules if name.startswith("streamorder.validation")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    code, out, _err = run("serving", "fp8-prefill/direct", *FEW)
+    assert code == 0
+    [met] = [line for line in out.splitlines() if line.startswith("hazards met")]
+    [unknown] = [line for line in out.splitlines() if line.startswith("  not classified")]
+    assert met.split()[-1] == unknown.split()[-1] != "0"
+
+
+def test_without_matplotlib_there_is_no_plot(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It cannot be drawn here; nothing is simulated first."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    plot = tmp_path / "a.png"
+    code, out, err = run("fp8-prefill/staged", "--plot", str(plot))
+    assert (code, out) == (4, "")
+    assert err == "streamorder: plots need matplotlib: pip install 'streamorder[plot]'\n"
+    assert not plot.exists()
+
+
+def test_a_terminal_gets_a_progress_bar(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says how far which run is, and is gone at the end; others get nothing."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    _code, _out, err = run("serving", "fp8-prefill/staged", "--runs", "2", *FEW)
+    assert "50% fp8-prefill/staged, seed 2" in err
+    assert "100% fp8-prefill/staged, seed 2" in err
+    assert err.endswith("\r")
+    assert not err.rstrip("\r").endswith("%")
+
+
+def test_the_examples_in_python_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of docs/simulation.md."""
+    text = (Path(__file__).parents[2] / "docs" / "simulation.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(example, {})  # noqa: S102 - it is ours
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -106,6 +174,7 @@ def test_a_user_s_device_file(run: Callable[..., tuple[int, str, str]], tmp_path
         (["fp8-prefill/staged", "--plot", "a.pdf"], 2, "'a.pdf' must end with .png or .svg"),
         (["fp8-prefill/staged", "--plot", "no/a.png"], 2, "there is no folder 'no'"),
         (["fp8-prefill/staged", "--window", "5"], 2, "--window is two times in ms"),
+        (["fp8-prefill/staged", "--kernel-us", "-1"], 2, "--kernel-us must be a number"),
         (["fp8-prefill/staged", "--slots", "0"], 2, "--slots must be at least 1"),
         (["serving", "--steps", "4"], 2, "--steps is not for serving"),
         (["serving", "--model", "other"], 2, "no cost model 'other': it is one of dummy-weights"),
