@@ -78,6 +78,17 @@ def test_warm_up(device: str) -> None:
     warm_up(device)
 
 
+def test_the_example_of_the_page(
+    device: str, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/aiter.md shows how, and it works as shown but for the size."""
+    page = (pytestconfig.rootpath / "docs" / "aiter.md").read_text(encoding="utf-8")
+    example = page.partition("```python\n")[2].partition("```")[0]
+    small = example.replace("[8175], heads=16", "[130], heads=1").replace("256", "2")
+    exec(small.replace('"cuda"', f'"{device}"'), {})  # noqa: S102 - our own page
+    assert capsys.readouterr().out.startswith("matches the reference in 130 rows, ")
+
+
 def test_plans_of_another_kind_are_refused(torch: Any, device: str) -> None:
     """Kernels take addresses: an array of other numbers would be misread, not converted."""
     batch = Batch.random([3], heads=1, device=device)

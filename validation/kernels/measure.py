@@ -1,8 +1,9 @@
 """How long the kernels take on this device, and whether they are right there.
 
-    python -m streamorder.validation.kernels.measure > results.json
+    python -m streamorder.validation.kernels.measure > validation/results/kernels.json
 
-Times are medians of launches with device events around them, in microseconds. `teraflops` counts
+Times are medians of single launches from Python with device events around them, in microseconds, so
+those below about 70 are the launch rather than the kernel. `teraflops` counts
 the multiplications and additions that causal attention needs, 2 (192 + 128) for each query, head
 and visible key.
 """
@@ -12,7 +13,9 @@ from __future__ import annotations
 import json
 import sys
 from datetime import datetime, timezone
+from shutil import which
 from statistics import median
+from subprocess import run
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -45,6 +48,7 @@ def measure_kernels(
     warm_up("cuda")
     return {
         "device": torch.cuda.get_device_name(),
+        "driver": _driver(),
         "units": torch.cuda.get_device_properties(0).multi_processor_count,
         "torch": torch.__version__,
         "cuda": torch.version.cuda,
@@ -55,6 +59,14 @@ def measure_kernels(
         "cu_count": cu_count,
         "batches": [_measure(lengths, heads, cu_count) for lengths in batches],
     }
+
+
+def _driver() -> str | None:
+    """The driver's version, as its own tool tells it; none where that is not installed."""
+    if not (tool := which("nvidia-smi")):
+        return None
+    asked = [tool, "--query-gpu=driver_version", "--format=csv,noheader"]
+    return run(asked, capture_output=True, text=True, check=True).stdout.split()[0]  # noqa: S603
 
 
 def _measure(lengths: Sequence[int], heads: int, cu_count: int) -> dict[str, Any]:
