@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from streamorder.commands.simulate import BUDGET, classifier, plan_bytes
+from streamorder.commands.simulated import BUDGET, classifier, plan_bytes
 from streamorder.model.catalogue import catalogue
 from streamorder.sim.device import load_device
 from streamorder.sim.serving import Serving

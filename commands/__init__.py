@@ -4,6 +4,7 @@
 - `deciding`: what commands that decide protocols share: names, contracts, tasks, progress;
 - `output`: tables, JSON, SARIF and JUnit XML on standard output;
 - `pictures`: what `explain` writes to files;
+- `simulated`, `figures`, `bar`: what `simulate` runs, its tables, its progress bar;
 - a file a command, named after it: `add(parser)` gives its options, and sets `action` and whether
   it `takes_parameters` of the protocol.
 """

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..model.errors import BadInput
+from .bar import Bar
 from .deciding import targets
+from .figures import as_data, table
 from .output import write_json
 from .parser import whole
+from .simulated import BUDGET, plain_run, serving_run
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
-    from ..model.protocol import Protocol
     from ..sim.device import Device
+    from .figures import Figures
     from .parser import Parser
 
 SERVING = "serving"
-HEADS, CLIENTS, BUDGET = 16, 256, 16384
-"""What the plan's buffers are made for: heads a rank, sequences, tokens a step."""
-
-SIDE_BY_SIDE = 3
-"""So many protocols get a column each; more get a line each."""
-
-Figures = dict[str, float]
-"""The figures of one run, by the words of the table."""
 
 
 def add(parser: Parser) -> None:
@@ -89,107 +82,6 @@ def run(options: argparse.Namespace) -> int:
         print(heading(options, device, served, runs, first))
         print(table(rows))
     return 0
-
-
-# --- what is simulated ---
-
-
-def plain_run(options: argparse.Namespace, device: Device) -> Any:
-    """A run of a protocol by itself."""
-    from ..sim.serving_metrics import median
-    from ..sim.simulate import simulate
-
-    steps, sizes = whole(options.steps, "--steps") or 32, plan_bytes(device)
-
-    def once(protocol: Protocol, seed: int, window: Any, _progress: Any) -> tuple[Figures, Any]:
-        timeline = simulate(
-            protocol, device, steps=steps, seed=seed, sizes=sizes, **options.parameters
-        )
-        totals = timeline.totals()
-        figures = {
-            "time (ms)": totals.seconds * 1e3,
-            "host stall (ms)": totals.host_stall * 1e3,
-            "device idle (ms)": totals.device_idle * 1e3,
-            "plan latency, median (ms)": median(totals.plan_latency) * 1e3,
-            "hazards met": float(totals.met),
-            "wrong versions read": float(totals.wrong),
-            **{f"{lane} busy (%)": part * 100 for lane, part in totals.busy.items()},
-        }
-        return figures, timeline if window else None
-
-    return once
-
-
-def serving_run(options: argparse.Namespace, device: Device) -> Any:
-    """A run of a serving engine around a protocol."""
-    from ..sim.serving import Serving, serve
-    from ..sim.serving_model import load_model
-    from ..sim.serving_workload import Workload, of_length
-    from ..sim.timeline import Timeline
-
-    if options.steps is not None:
-        raise BadInput("--steps is not for serving: --prompts says how long it goes on")
-    numbers = {
-        name: whole(getattr(options, name), f"--{name.replace('_', '-')}") or 1
-        for name in ("concurrency", "prompts", "prompt_tokens", "output_tokens", "budget")
-    }
-    workload = Workload(
-        numbers["concurrency"],
-        numbers["prompts"],
-        prompt_tokens=of_length(numbers["prompt_tokens"]),
-        output_tokens=of_length(numbers["output_tokens"]),
-        token_budget=numbers["budget"],
-        async_scheduling=options.async_scheduling == "on",
-    )
-    model, sizes = load_model(options.model), plan_bytes(device)
-    experiment = Serving(targets(["fp8-prefill/staged"])[0][1], workload.checked(), device, model,
-                         options.parameters, sizes, classify=classifier(device))  # fmt: skip
-
-    def once(protocol: Protocol, seed: int, window: Any, progress: Any) -> tuple[Figures, Any]:
-        timeline = Timeline(window) if window else None
-        result = serve(experiment._replace(protocol=protocol), seed, watch=timeline,
-                       progress=progress)  # fmt: skip
-        return served_figures(result.metrics), timeline
-
-    return once
-
-
-def served_figures(metrics: Any) -> Figures:
-    """The metrics of a serving run in the words of the table."""
-    return {
-        "output (tok/s)": metrics.output_tok_per_s,
-        "ITL, median (ms)": metrics.median_itl_ms,
-        "TTFT, mean (ms)": metrics.mean_ttft_ms,
-        "plans beside a pending prefill (%)": metrics.overlap_share * 100,
-        "of these, back only after it (%)": metrics.late_share * 100,
-        "plan latency, median (ms)": metrics.plan_latency_ms,
-        "host stall (%)": metrics.host_stall_share * 100,
-        "device idle (%)": metrics.device_idle_share * 100,
-        "plan updates": float(metrics.prefill_steps),
-        "hazards met": float(sum(metrics.hazards.values())),
-        **{f"  {kind}": float(count) for kind, count in sorted(metrics.hazards.items())},
-    }
-
-
-def plan_bytes(device: Device) -> dict[str, int]:
-    """Bytes of the parts of AITER's prefill plan, by its own sizing call."""
-    from math import prod
-
-    from ..validation.plan_inputs import plan_sizes
-
-    units = max(1, int(device.numbers["device"]["compute_units"]))
-    shapes = plan_sizes(CLIENTS, HEADS, BUDGET, cu_count=units)
-    return {name: 4 * prod(shape) for name, shape in shapes.items()}
-
-
-def classifier(device: Device) -> Callable[[list[int], list[int]], str] | None:
-    """What a kernel does that finds another step's plan, by AITER's planner; None without numpy."""
-    try:
-        from ..validation.stale_plan import effect
-    except ImportError:
-        return None
-    units = max(1, int(device.numbers["device"]["compute_units"]))
-    return lambda launched, found: effect(launched, found, cu_count=units, num_heads_k=HEADS).value
 
 
 # --- arguments ---
@@ -284,110 +176,3 @@ def heading(options: argparse.Namespace, device: Device, served: bool, runs: int
         what = f"{options.steps or 32} steps"
     seeds = f"seed {seed}" if runs == 1 else f"seeds {seed} to {seed + runs - 1}"
     return f"{what}, on {device.name} ({device.title}), {seeds}"
-
-
-def table(rows: dict[str, list[Figures]]) -> str:
-    """A line a figure, a column a protocol; of two the change, on the same random numbers. Of many
-    protocols a line each.
-    """
-    labels = list(dict.fromkeys(label for runs in rows.values() for run in runs for label in run))
-    if len(rows) > SIDE_BY_SIDE:
-        labels = [label for label in labels if not label.endswith("busy (%)")]
-        lines = [["", *(label.strip() for label in labels)]]
-        lines += [[name, *shown(runs, labels)] for name, runs in rows.items()]
-        return aligned(lines)
-    columns = [[name, *shown(runs, labels)] for name, runs in rows.items()]
-    if len(rows) == 2:
-        first, second = rows.values()
-        columns.append(["change", *changes(first, second, labels)])
-    return aligned([list(line) for line in zip(["", *labels], *columns, strict=True)])
-
-
-def shown(runs: list[Figures], labels: list[str]) -> list[str]:
-    """The means of figures, with their intervals."""
-    from ..sim.replicates import estimate
-
-    return [estimate([run.get(label, 0.0) for run in runs]).shown() for label in labels]
-
-
-def changes(first: list[Figures], second: list[Figures], labels: list[str]) -> list[str]:
-    """Relative changes of figures, with their intervals; none from 0."""
-    from ..sim.replicates import change
-
-    found = []
-    for label in labels:
-        before = [run.get(label, 0.0) for run in first]
-        after = [run.get(label, 0.0) for run in second]
-        if any(value == 0 for value in before):
-            found.append("")
-            continue
-        by = change(before, after)
-        found.append(f"{by.mean:+.2%}" + ("" if by.half is None else f" ± {by.half:.2%}"))
-    return found
-
-
-def aligned(lines: list[list[str]]) -> str:
-    """A table: the first column to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = []
-    for first, *others in lines:
-        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        text.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
-    return "\n".join(text)
-
-
-def as_data(
-    rows: dict[str, list[Figures]], device: Device, seed: int, parameters: dict[str, Any]
-) -> dict[str, Any]:
-    """Everything as plain data."""
-    from ..sim.replicates import estimate
-
-    return {
-        "device": device.name,
-        "seed": seed,
-        "parameters": parameters,
-        "protocols": [
-            {
-                "name": name,
-                "runs": [{label.strip(): value for label, value in run.items()} for run in runs],
-                "mean": {
-                    label.strip(): estimate([run.get(label, 0.0) for run in runs])._asdict()
-                    for label in runs[0]
-                },
-            }
-            for name, runs in rows.items()
-        ],
-    }
-
-
-class Bar:
-    """A progress bar on standard error, if that is a terminal."""
-
-    WIDTH = 30
-
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self.done = -1
-        self.text = ""
-        self.shown = sys.stderr.isatty()
-
-    def __enter__(self) -> Bar:  # noqa: PYI034 - nothing inherits
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self.shown:
-            sys.stderr.write("\r" + " " * 110 + "\r")
-
-    def begin(self, text: str) -> None:
-        """The next run begins."""
-        self.done += 1
-        self.text = text
-        self.at(0, 1)
-
-    def at(self, part: int, whole: int) -> None:
-        """So much of the run is done."""
-        if self.shown:
-            share = (self.done + part / whole) / self.total
-            filled = "█" * round(share * self.WIDTH)
-            sys.stderr.write(f"\r{filled:░<{self.WIDTH}} {share:4.0%} {self.text[:60]:60}")
-            sys.stderr.flush()

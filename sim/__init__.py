@@ -12,8 +12,8 @@
 - *runs*: `simulate` (a protocol by itself), `timeline` (what happened when, and what it adds up
   to), `replicates` (several seeds), `chrome` and `gantt` (traces and plots);
 - *serving*: `serving` (a protocol under load), `serving_workload`, `serving_scheduler`,
-  `serving_engine` (the engine in the stream API), `serving_costs`, `serving_model` (fitted step
-  costs), `serving_metrics`.
+  `serving_engine` (the engine in the stream API), `serving_session` (as time goes on),
+  `serving_costs`, `serving_model` (fitted step costs), `serving_metrics`.
 
 `conform` judges a trace by the machine.
 

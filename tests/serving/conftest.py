@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamorder.commands.simulate import classifier, plan_bytes
+from streamorder.commands.simulated import classifier, plan_bytes
 from streamorder.model.catalogue import catalogue
 from streamorder.sim.device import load_device
 from streamorder.sim.serving import Serving
