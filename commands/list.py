@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 def add(parser: Parser) -> None:
     """Its options."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="names, with * and ?")
+    parser.add_argument("--runtimes", action="store_true", help="the runtimes and nothing else")
     parser.set_defaults(action=run, takes_parameters=False)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print them."""
+    if options.runtimes:
+        print_runtimes(max(map(len, PROFILES)))
+        return 0
     entries = find(options.names) if options.names else list(catalogue().values())
     width = max(len(entry.name) for entry in entries)
     print("protocols")
@@ -32,10 +36,15 @@ def run(options: argparse.Namespace) -> int:
         print("contracts")
         for contract in CONTRACTS.values():
             print(f"  {contract.name.ljust(width)}  {contract.title}")
-        print("runtimes")
-        for profile in PROFILES.values():
-            print(f"  {profile.name.ljust(width)}  {profile.title}")
+        print_runtimes(width)
         print("engines")
         for name, words in ENGINES.items():
             print(f"  {name.ljust(width)}  {words}")
     return 0
+
+
+def print_runtimes(width: int) -> None:
+    """Print the profiles."""
+    print("runtimes")
+    for profile in PROFILES.values():
+        print(f"  {profile.name.ljust(width)}  {profile.title}")

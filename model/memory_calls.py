@@ -19,7 +19,7 @@ class MemoryCalls(Checks):
     """Buffers, and what moves data between them.
 
     `nbytes`, the size of each part in bytes or a dict from parts to sizes, changes no promise:
-    it tells a runtime's masking which way a copy takes (R2.12).
+    it tells a runtime's masking which way a copy takes.
     """
 
     def device(

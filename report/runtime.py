@@ -28,7 +28,8 @@ def runtime_lines(
     with_ = "".join(f" {name}={value}" for name, value in found.env.items())
     yield f"  on {paint.bold(found.profile)}{with_}: {coloured(word_for(verdict, found), paint)}"
     yield from (f"     {line}" for line in findings_lines(verdict, found.found, paint))
-    yield from (f"     {line}" for line in disagreements(verdict, found))
+    if evidence or matters(verdict, found):
+        yield from (f"     {line}" for line in disagreements(verdict, found))
     if evidence:
         yield from (paint.dim(f"     {line}") for entry in found.entries for line in shown(entry))
 
@@ -120,6 +121,14 @@ def cycle_lines(cycle: Sequence[Wait]) -> Iterator[str]:
         whom = wait.whom if wait.whom == NOBODY else "the first" if last else "the next"
         yield f"  {number}. {wait.who}"
         yield f"     waits for {whom}: {wait.why}"
+
+
+def matters(verdict: Verdict, found: OnRuntime) -> bool:
+    """Whether what is not followed would answer otherwise."""
+    other = found.against
+    return other is not None and word_for(verdict, found._replace(found=other)) != word_for(
+        verdict, found
+    )
 
 
 def disagreements(verdict: Verdict, found: OnRuntime) -> Iterator[str]:

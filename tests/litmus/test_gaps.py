@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamorder import CUDA, HIP, BadProtocol, Contract, NotModelled, Outcome, check
+from streamorder import CUDA, HIP, BadProtocol, Contract, NotModelled
 from streamorder.model.refined import outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LAUNCHES = 1_100  # more than CUDA is said to queue
 
 # What a program here is given: a Gpu, and some calls that it does not have.
 Gpu = Any
@@ -193,21 +192,6 @@ def test_updates_of_executable_graphs() -> None:
         n1.synchronize()
 
     assert possible(body, "P") == {"P=2"}
-
-
-@lacks(AssertionError, "full queues: a launch never blocks the host")
-def test_full_queues() -> None:
-    """A host that fills the queue behind a kernel which it must release hangs (R4.5)."""
-
-    def body(gpu: Gpu) -> None:
-        n1, flag = gpu.stream("n1"), gpu.cell("F")
-        gpu.wait_value(n1, flag, 1)
-        for _ in range(LAUNCHES):
-            gpu.launch("K", n1)
-        flag.set(1)
-
-    verdict = check(body, HIP, steps=1)
-    assert verdict.outcome is Outcome.REFUTED or any("hang" in said for said in verdict.warnings)
 
 
 @lacks(BadProtocol, "several processes")
