@@ -21,7 +21,7 @@ def table(rows: dict[str, list[Figures]]) -> str:
     labels = list(dict.fromkeys(label for runs in rows.values() for run in runs for label in run))
     if len(rows) > SIDE_BY_SIDE:
         labels = [label for label in labels if not label.endswith("busy (%)")]
-        lines = [["", *(label.strip() for label in labels)]]
+        lines = wrapped(labels)
         lines += [[name, *shown(runs, labels)] for name, runs in rows.items()]
         return aligned(lines)
     columns = [[name, *shown(runs, labels)] for name, runs in rows.items()]
@@ -29,6 +29,16 @@ def table(rows: dict[str, list[Figures]]) -> str:
         first, second = rows.values()
         columns.append(["change", *changes(first, second, labels)])
     return aligned([list(line) for line in zip(["", *labels], *columns, strict=True)])
+
+
+def wrapped(labels: list[str]) -> list[list[str]]:
+    """A head of several lines, so that columns stay narrow; labels end on the last one."""
+    from textwrap import wrap
+
+    parts = [wrap(label.strip(), 12, break_long_words=False) for label in labels]
+    height = max(map(len, parts))
+    padded = [[""] * (height - len(part)) + part for part in parts]
+    return [["", *line] for line in zip(*padded, strict=True)]
 
 
 def shown(runs: list[Figures], labels: list[str]) -> list[str]:

@@ -45,6 +45,9 @@ def add(parser: Parser) -> None:
     parser.add_argument("--output-tokens", default="1024", help="serving: the longest answer")
     parser.add_argument("--budget", default=str(BUDGET), help="serving: tokens a step")
     parser.add_argument(
+        "--jitter", help="serving: spread of forward passes, such as 0.02 (log-normal)"
+    )
+    parser.add_argument(
         "--async-scheduling", default="on", choices=("on", "off"),
         help="serving: whether a step is scheduled while the one before it runs",
     )  # fmt: skip

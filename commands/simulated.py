@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ..model.protocol import Protocol
     from ..sim.device import Device
+    from ..sim.durations import Duration
     from .figures import Figures
 
 HEADS, CLIENTS, BUDGET = 16, 256, 16384
@@ -68,8 +69,17 @@ def serving_run(options: argparse.Namespace, device: Device) -> Any:
         async_scheduling=options.async_scheduling == "on",
     )
     model, sizes = load_model(options.model), plan_bytes(device)
-    experiment = Serving(targets(["fp8-prefill/staged"])[0][1], workload.checked(), device, model,
-                         options.parameters, sizes, classify=classifier(device))  # fmt: skip
+    [(_name, staged)] = targets(["fp8-prefill/staged"])
+    experiment = Serving(
+        staged,
+        workload.checked(),
+        device,
+        model,
+        options.parameters,
+        sizes,
+        jitter=jitter_of(options.jitter),
+        classify=classifier(device),
+    )
 
     def once(protocol: Protocol, seed: int, window: Any, progress: Any) -> tuple[Figures, Any]:
         timeline = Timeline(window) if window else None
@@ -116,3 +126,18 @@ def classifier(device: Device) -> Callable[[list[int], list[int]], str] | None:
         return None
     units = max(1, int(device.numbers["device"]["compute_units"]))
     return lambda launched, found: effect(launched, found, cu_count=units, num_heads_k=HEADS).value
+
+
+def jitter_of(text: str | None) -> Duration | None:
+    """How forward passes spread around what the cost model says."""
+    from ..sim.durations import LogNormal
+
+    if text is None:
+        return None
+    try:
+        sigma = float(text)
+    except ValueError:
+        sigma = -1.0
+    if not 0 <= sigma <= 1:
+        raise BadInput(f"--jitter must be a number from 0 to 1, not {text!r}")
+    return LogNormal(1.0, sigma)

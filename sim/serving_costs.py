@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from .costs import DeviceCosts
+from .serving_engine import DECODE, SAMPLE
 from .serving_model import features
 
 if TYPE_CHECKING:
@@ -96,11 +97,11 @@ class ServingCosts(DeviceCosts):
         """A decode step is one kernel, a step that prefills one a layer; the kernels that only
         finish them take no time of their own.
         """
-        if op.kernel == "decode":
+        if op.kernel == DECODE:
             return self.decode_seconds[op.writes[0][1]]
         if op.kernel in FORWARD:
             assert op.step is not None
             return self.prefill_seconds[op.step] / self.layers
-        if op.kernel in {"reduce", "sample"}:
+        if op.kernel in {"reduce", SAMPLE}:
             return 0.0
         return super().op(op)

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from .serving_scheduler import Batch
 
 
+DECODE, SAMPLE = "decode step", "sample tokens"
+"""The engine's own kernels; no protocol has kernels of these names."""
+
+
 class Source(Protocol):
     """Where the engine's batches come from."""
 
@@ -85,12 +89,12 @@ def steps(gpu: Gpu, source: Source, *, asynchronous: bool) -> Iterator[int]:
         if batch is not None:
             gpu.write(inputs, batch.number)
             if batch.prefill is None:
-                gpu.launch("decode", stream, writes={sampled: batch.number})
+                gpu.launch(DECODE, stream, writes={sampled: batch.number})
             else:
                 source.planning(batch)
                 gpu.reading.mark("step", batch.prefill)
                 yield batch.prefill
-                gpu.launch("sample", stream, writes={sampled: batch.number})
+                gpu.launch(SAMPLE, stream, writes={sampled: batch.number})
             turn = batch.number % 2
             gpu.memcpy_async(tokens[turn], sampled, stream)
             ready[turn].record(stream)

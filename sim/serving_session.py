@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..model.errors import BadInput
 from .serving_costs import FORWARD, ServingCosts
 from .serving_metrics import UNKNOWN, Metrics, Plan, median, weighted_median
 from .serving_scheduler import Scheduler
@@ -27,6 +28,7 @@ class Observer(Watching):
 
     def __init__(self) -> None:
         self.open: dict[Op, None] = {}
+        self.forwards: dict[int | None, int] = {}
         self.met: dict[int, set[int]] = {}
         self.launched: dict[int, float] = {}
         self.late: dict[int, bool] = {}
@@ -58,6 +60,7 @@ class Observer(Watching):
         """A forward kernel is pending from now on."""
         if op.kernel in FORWARD:
             self.open[op] = None
+            self.forwards[op.step] = self.forwards.get(op.step, 0) + 1
 
     def started(self, op: Op) -> None:
         """Time without a kernel ends."""
@@ -132,6 +135,8 @@ class Session:
     def done(self, batch: Batch) -> None:
         """Tokens reach their clients; who has the last one sends the next prompt."""
         now = self.observer.now
+        if batch.prefill is not None:
+            self.check_forward(batch.prefill)
         if self.outputs and batch.decodes:
             self.gaps.append((now - self.outputs[-1], batch.decodes))
         self.outputs.append(now)
@@ -150,6 +155,17 @@ class Session:
         if self.progress is not None and batch.finished:
             self.progress(self.finished, self.serving.workload.prompts)
         self.costs.end(batch)
+
+    def check_forward(self, step: int) -> None:
+        """Refuse a protocol whose steps are no forward passes."""
+        launched = self.observer.forwards.pop(step, 0)
+        if launched != self.costs.layers:
+            names = " or ".join(repr(name) for name in sorted(FORWARD))
+            raise BadInput(
+                f"serving needs a protocol whose step launches a kernel {names} once for each of "
+                f"its {self.costs.layers} layers; {self.serving.protocol.name} launches "
+                f"{launched} in step {step}"
+            )
 
     # --- what it adds up to ---
 

@@ -8,6 +8,7 @@ import pytest
 
 from streamorder.model.errors import BadInput
 from streamorder.sim.conform import accepted
+from streamorder.sim.durations import LogNormal
 from streamorder.sim.serving import replayed, serve
 from streamorder.sim.serving_metrics import weighted_median
 from streamorder.sim.serving_model import features
@@ -150,6 +151,19 @@ def test_layers_share_a_forward_pass(experiment: Callable[..., Serving]) -> None
     one = serve(experiment("fp8-prefill/staged"))
     four = serve(experiment("fp8-prefill/staged", parameters={"layers": 4}))
     assert four.metrics.seconds == pytest.approx(one.metrics.seconds, rel=0.02)
+
+
+def test_forward_passes_may_spread(experiment: Callable[..., Serving]) -> None:
+    """By as much as is asked for, the same for both protocols of a seed."""
+    spread = LogNormal(1.0, 0.1)
+    direct, staged = (
+        serve(experiment(f"fp8-prefill/{name}")._replace(jitter=spread))
+        for name in ("direct", "staged")
+    )
+    plain = serve(experiment("fp8-prefill/direct"))
+    assert direct.metrics.seconds != plain.metrics.seconds
+    assert direct.metrics.seconds == pytest.approx(plain.metrics.seconds, rel=0.1)
+    assert staged.metrics.seconds == pytest.approx(direct.metrics.seconds, rel=0.01)
 
 
 def test_a_protocol_without_the_stream_is_refused(experiment: Callable[..., Serving]) -> None:
