@@ -23,11 +23,12 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/basedpyright
 
 # Torch for a CPU, and Triton with its interpreter. Not in .venv: where types are checked nothing may
-# depend on whether they are there. tests/conftest.py appends the folder to the path.
+# depend on whether they are there. tests/conftest.py appends the folder to the path. Where the index
+# has a torch for CUDA: make torch TORCH_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu'
 torch: .torch/stamp
 
 .torch/stamp: | $(VENV)/venv.stamp
-	$(PIP) install --upgrade --target .torch torch==2.13.0 triton==3.9.0
+	$(PIP) install --upgrade --target .torch $(TORCH_ARGS) torch==2.13.0 triton==3.9.0
 	@touch $@
 
 clean:

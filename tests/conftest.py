@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 # `make torch` puts torch and Triton there: beside the environment in which types are checked, and
-# last on the path, so that nothing else comes from it.
-if (TORCH := Path(__file__).parents[1] / ".torch").is_dir():
+# last on the path, so that nothing else comes from it. The stamp says that it came to its end.
+if (TORCH := Path(__file__).parents[1] / ".torch").joinpath("stamp").exists():
     sys.path.append(str(TORCH))
 
 PATIENCE = 5

@@ -92,13 +92,14 @@ def test_every_kind_is_met() -> None:
 
 def test_the_text_of_a_report(attend: Callable[..., Prefill], device: str) -> None:
     """One line: how many rows are not right, and what each kind of fault was."""
-    batch = Batch.random([300, 20], heads=1, device=device)
-    stale = Batch.random([300, 200, 100], heads=1, device=device).plan(cu_count=4)
-    assert str(attend(batch, stale).compare()) == (
-        "does not match: of 320 rows 20 not written, first query 300 of head 0; "
-        "work item 5 names a batch row that is not there (1 in all); "
-        "work item 3 names queries that are not there, or more than a tile of them (2 in all); "
-        "merge 1 writes queries that are not there, or more than a tile of them (1 in all)"
+    batch = Batch.random(**BATCH, device=device)
+    stale = Batch.random([10, 60, 5], heads=1, device=device, context_lens=[10, 200, 9])
+    plan = stale.plan(cu_count=3)
+    assert str(attend(batch, plan, cu_count=3).compare()) == (
+        "does not match: of 60 rows 50 not written, first query 10 of head 0; "
+        "work item 3 names a batch row that is not there (1 in all); "
+        "work item 1 names queries that are not there, or more than a tile of them (2 in all); "
+        "merge 0 writes queries that are not there, or more than a tile of them (1 in all)"
     )
 
 

@@ -122,7 +122,9 @@ class Prefill:
 def warm_up(device: torch.device | str, *, heads: int = 1) -> None:
     """Compile and load both kernels, causal or not, and wait: no later launch will have to."""
     for is_causal in (True, False):
-        batch = Batch.random([300, 2], heads=heads, device=device, is_causal=is_causal)
+        batch = Batch.random(
+            [2, 40], heads=heads, device=device, context_lens=[2, 200], is_causal=is_causal
+        )
         plan = batch.plan(cu_count=3)
         prefill = Prefill(batch, partial_tiles=partial_tiles(plan))
         prefill.run(plan_to_device(plan, batch.device))
