@@ -1,8 +1,8 @@
 # ruff: noqa: INP001 - scripts, run from a checkout and never installed
 """Programs with several host threads, sized for the benchmarks; every one of them holds.
 
-What they access is of no interest here, so their kernels access nothing: all the work is in the
-order of the calls.
+Those for the search of host schedules access nothing: all the work is in the order of the calls.
+`staged-threads` is the staged slots once for each host thread.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamorder import catalogue, protocol
+from streamorder.model.protocols.fp8_plan import run_layers
+from streamorder.model.protocols.fp8_staged_plan import StagedPlan
 
 if TYPE_CHECKING:
     from streamorder import Gpu, Protocol
@@ -56,7 +58,27 @@ def one_lock(gpu: Gpu, threads: int, calls: int) -> None:
         thread.join()
 
 
+def planner(gpu: Gpu, stream: Stream, slots: int, layers: int) -> None:
+    """A host thread that plans into slots of its own and launches on a stream of its own."""
+    plan = StagedPlan(gpu, stream, slots)
+    for n in gpu.steps():
+        plan.publish(n)
+        run_layers(gpu, stream, plan.device, n, layers)
+
+
+@protocol("staged-threads", threads=2, slots=2, layers=1)
+def staged_threads(gpu: Gpu, threads: int, slots: int, layers: int) -> None:
+    """The staged slots in each of several host threads, each with its own plan and stream."""
+    streams = [gpu.stream(f"compute{i}") for i in range(threads)]
+    if threads == 1:
+        planner(gpu, streams[0], slots, layers)
+        return
+    started = [gpu.thread(planner, gpu, stream, slots, layers) for stream in streams]
+    for thread in started:
+        thread.join()
+
+
 def program(name: str) -> Protocol:
     """A program of this file or of the catalogue."""
-    own = {one.name: one for one in (own_streams, one_stream, one_lock)}
+    own = {one.name: one for one in (own_streams, one_stream, one_lock, staged_threads)}
     return own.get(name) or catalogue()[name]

@@ -33,6 +33,9 @@ def add(parser: Parser) -> None:
     parser.add_argument("--kept", default="", help="open promises that the model keeps")
     parser.add_argument("--broken", default="", help="open promises that the model breaks")
     parser.add_argument(
+        "--batched", action="store_true", help="Promela: what is issued in a row is one message"
+    )
+    parser.add_argument(
         "--run", action="store_true", help="have SPIN or TLC decide it, and compare"
     )
     parser.epilog = "Other options are the protocol's own parameters: --slots 3 --layers 61"
@@ -74,7 +77,7 @@ def models(options: argparse.Namespace, entry: Protocol) -> list[tuple[str, str]
     }
     made: list[tuple[str, str]] = []
     if options.promela:
-        made.append((options.promela, promela(entry, **settings)))
+        made.append((options.promela, promela(entry, batched=options.batched, **settings)))
     if options.tla == "-":
         made.append(("-", tla(entry, **settings)))
     elif options.tla:

@@ -33,12 +33,14 @@ class Accesses:
 
     Two accesses that conflict and are both possible in one state are a hazard. An access of a
     region where others could meet it is counted from its begin to its end, so such a state is one
-    in which an access begins while a conflicting one is under way.
+    in which an access begins while a conflicting one is under way. `pending` are regions whose
+    accesses by operations count from their issue (see `Batches.drained`).
     """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.live = live(layout)
+        self.pending: set[int] = set()
 
     def of(
         self, reads: Iterable[Read], writes: Iterable[Write], taken: Iterable[int]
@@ -55,7 +57,7 @@ class Accesses:
 
     def marked(self, op: Operation) -> bool:
         """Whether an operation has accesses that are counted."""
-        return bool(op.slots & self.layout.shared)
+        return bool(op.slots & self.layout.shared - self.pending)
 
     def counters(self, slot: int) -> list[Counter]:
         """The counters of a region: reads, writes, and idempotent writes where there are any."""

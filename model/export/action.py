@@ -66,7 +66,7 @@ class Operation(NamedTuple):
     """An operation as it is issued: its lane, its accesses, what it starts after.
 
     `carries` lists what of the action's `taken` travels in it. With a `cell` it stores `word` there
-    or, if it `waits`, is not done before the cell is that large.
+    or, if it `waits`, is not done before the cell is that large. `watched`: others may wait for it.
     """
 
     lane: int
@@ -78,6 +78,7 @@ class Operation(NamedTuple):
     cell: int | None = None
     word: Value | Plus | None = None
     waits: bool = False
+    watched: bool = True
 
     @property
     def slots(self) -> set[int]:

@@ -40,6 +40,7 @@ def promela(
     steps: int = STEPS,
     kept: Iterable[str] = (),
     broken: Iterable[str] = (),
+    batched: bool = False,
     **parameters: Any,
 ) -> str:
     """A protocol as a Promela model, for SPIN.
@@ -53,6 +54,8 @@ def promela(
         steps: how often the step loop runs.
         kept: promises that the contract leaves open and that this model keeps (field names).
         broken: those that it does not keep.
+        batched: what a thread issues in a row to a stream of its own is one message. It is decided
+            alike and leaves SPIN's partial-order reduction more to do; more fits into a channel.
         parameters: the protocol's own, such as `slots=3`.
 
     Raises:
@@ -62,7 +65,7 @@ def promela(
     from .promela import Promela
 
     subject, layout = prepared(target, contract, steps, (kept, broken), parameters)
-    model = Promela(layout)
+    model = Promela(layout, batched=batched)
     body = list(model.lines())
     return "\n".join([*promela_heading(subject, layout, model), *body]) + "\n"
 

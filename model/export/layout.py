@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from .action import Action, Branch, Loop, Plus
+from .action import Action, Plus
+from .watched import flat, with_watched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from .action import Atoms, Operation
     from .flow import Flow
 
@@ -34,8 +33,8 @@ class Layout:
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
-        self.code = flow.code
-        self.actions = [action for code in self.code.values() for action in within(code)]
+        self.code = with_watched(flow.code)
+        self.actions = [action for code in self.code.values() for action in flat(code)]
         gpu = flow.host.gpu
         self.names = Names()
         self.threads = {t.slot: self.names.give(t.name) for t in gpu.threads if t.slot in self.code}
@@ -177,7 +176,7 @@ class Layout:
         """Who accesses each region: host threads and lanes."""
         found: dict[int, set[Owner]] = {slot: set() for slot in self.regions}
         for thread, code in self.code.items():
-            for action in within(code):
+            for action in flat(code):
                 for slot in action.slots:
                     found[slot].add(("thread", thread))
         for action in self.actions:
@@ -189,10 +188,6 @@ class Layout:
     def counts(self, lane: int) -> bool:
         """Whether the operations of a lane carry a step counter."""
         return any(grown_by(op) is not None for op in self.kinds[lane].values())
-
-    def issued(self, lane: int) -> int:
-        """How many operations a lane gets at most, on the longest path of every thread."""
-        return sum(most(code, lane) for code in self.code.values())
 
 
 class Names:
@@ -390,29 +385,3 @@ def grown_by(op: Operation) -> int | None:
 def touched(action: Action) -> set[int]:
     """Every region in an action, the host's and its operations'."""
     return action.slots | {slot for op in action.issues for slot in op.slots}
-
-
-def within(code: Iterable[Any]) -> Iterator[Action]:
-    """Every action in a piece of code."""
-    for part in code:
-        if isinstance(part, Action):
-            yield part
-        elif isinstance(part, Loop):
-            yield from within(part.body)
-        elif isinstance(part, Branch):
-            for way in part.ways:
-                yield from within(way)
-
-
-def most(code: list[Any], lane: int) -> int:
-    """How many operations of a lane a piece of code issues at most."""
-    count = 0
-    for part in code:
-        if isinstance(part, Action):
-            count += sum(op.lane == lane for op in part.issues)
-        elif isinstance(part, Loop):
-            count += part.times * most(part.body, lane)
-        elif isinstance(part, Branch):
-            # What is gone to is written in one way only: together they are no less than any.
-            count += sum(most(way, lane) for way in part.ways)
-    return count

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 from ..errors import BadInput
 from .accesses import Accesses
 from .action import Action, Branch, Goto, Held, Label, Loop, Plus, Taken, Value
-from .layout import grown_by, kind_of, within
+from .batches import Batch, Batches, batches_in, individual
+from .layout import grown_by, kind_of
+from .watched import flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from .accesses import Counter, Stores
     from .action import Atoms, Operation, Read, Write
-    from .layout import Layout
+    from .layout import Layout, Owner
 
 DEEPEST = 255
 """The most messages that one of Promela's channels holds."""
@@ -26,7 +28,7 @@ WIDTH = 100
 class Promela:
     """Writes a layout as Promela; `text()` is the model."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, *, batched: bool = False) -> None:
         self.layout = layout
         self.accesses = Accesses(layout)
         self.names = layout.names
@@ -39,6 +41,17 @@ class Promela:
             for lane, kinds in layout.kinds.items()
             for key, op in kinds.items()
         }
+        self.code = layout.code
+        if batched:
+            batches = Batches(layout, self.is_silent)
+            self.accesses.pending = batches.drained()
+            self.code = {thread: batches.of(code) for thread, code in layout.code.items()}
+        alone = [action for code in self.code.values() for action in individual(code)]
+        self.alone = {(op.lane, kind_of(op)) for action in alone for op in action.issues}
+        self.batches: dict[tuple[int, Any], tuple[str, Batch]] = {}
+        for batch in (each for code in self.code.values() for each in batches_in(code)):
+            name = self.names.of(("batch", batch.lane, batch.key), "BATCH")
+            self.batches.setdefault((batch.lane, batch.key), (name, batch))
 
     # --- the whole ---
 
@@ -57,13 +70,17 @@ class Promela:
     def declarations(self) -> Iterator[str]:
         """What all processes share."""
         layout = self.layout
-        yield "/* What each region holds: the number of a version. */"
-        for slot, name in layout.regions.items():
-            if slot in self.live:
-                yield f"short {name} = -1;"
+        memory = [
+            name for slot, name in layout.regions.items() if slot in self.live & layout.shared
+        ]
+        if memory:
+            yield "/* What each region holds: the number of a version. */"
+            yield from (f"short {name} = -1;" for name in memory)
         if layout.shared:
             yield ""
             yield "/* How many accesses of a region are under way: of two that conflict, one. */"
+            if self.accesses.pending:
+                yield "/* Those of a stream that one thread uses count from their issue on. */"
             for slot in sorted(layout.shared):
                 yield f"byte {', '.join(map(self.counter, self.accesses.counters(slot)))};"
                 if slot in layout.idempotent:
@@ -75,7 +92,7 @@ class Promela:
     def queues(self) -> Iterator[str]:
         """Streams: their queues, and the operations that come through them."""
         for lane, name in self.layout.lanes.items():
-            most = self.layout.issued(lane)
+            most = sum(messages(code, lane) for code in self.code.values())
             if most > DEEPEST:
                 raise BadInput(
                     f"{most} operations can be in the queue of {name}, and Promela's channels hold "
@@ -83,8 +100,8 @@ class Promela:
                 )
             yield ""
             yield f"/* {name}: operations that were issued and are not begun, in order. */"
-            for number, key in enumerate(self.layout.kinds[lane], 1):
-                yield f"#define {self.kinds[lane, key]} {number}"
+            for number, kind in enumerate(self.messages(lane), 1):
+                yield f"#define {kind} {number}"
             fields = ", ".join(["byte"] + ["short"] * len(self.fields(lane)))
             yield f"chan {self.queue(lane)} = [{max(1, most)}] of {{ {fields} }};"
 
@@ -131,7 +148,8 @@ class Promela:
     def vector_size(self) -> int:
         """A bound on the bytes of a state, as a power of two."""
         layout = self.layout
-        queues = sum(layout.issued(n) * (2 + 2 * len(self.fields(n))) + 16 for n in layout.lanes)
+        depths = {n: sum(messages(code, n) for code in self.code.values()) for n in layout.lanes}
+        queues = sum(depths[n] * (2 + 2 * len(self.fields(n))) + 16 for n in layout.lanes)
         rest = 4 * (len(self.live) + 3 * len(layout.shared) + len(layout.marks))
         size, total = 1024, queues + rest + 64 * (len(layout.lanes) + len(layout.threads)) + 512
         while size < total:
@@ -146,16 +164,25 @@ class Promela:
         process = self.names.of(("lane", lane), f"{self.layout.lanes[lane]}_runs")
         yield f"active proctype {process}()"
         yield "{"
-        if fields:
-            yield f"    short {', '.join(fields)};"
+        rows = [each for at, each in self.batches if at == lane]
+        counters = (
+            ["i"] if any(type(part[0]) is int for row in rows for part in row if part) else []
+        )
+        if fields or counters:
+            yield f"    short {', '.join([*fields, *counters])};"
+        yield from self.own_memory(("lane", lane))
         yield f"    xr {self.queue(lane)};"
         yield "end:"
         yield "    do"
+        for batch in [each for (at, _key), each in self.batches.items() if at == lane]:
+            yield from self.batch(*batch, fields)
         for key, op in self.layout.kinds[lane].items():
+            if (lane, key) not in self.alone:
+                continue
             yield f"    /* {op.label} */"
             received = ", ".join([self.kinds[lane, key], *fields])
             begun = [f"{self.queue(lane)} ? {received}", *self.may_start(op), *self.begin(op)]
-            ended = [*self.finish(op), *([f"{self.done(lane)}++"] if lane in self.counted else [])]
+            ended = [*self.finish(op), *([f"{self.done(lane)}++"] if self.counts(op) else [])]
             if self.accesses.marked(op):
                 yield from atomic(begun, "    :: ", ";")
                 yield from atomic(ended, "       ")
@@ -163,6 +190,53 @@ class Promela:
                 yield from atomic([*begun, *ended], "    :: ")
         yield "    od"
         yield "}"
+
+    def is_silent(self, action: Action) -> bool:
+        """Whether an action that issues changes nothing but a queue."""
+        pending = any(op.slots & self.accesses.pending for op in action.issues)
+        return not pending and not list(self.assignments(action))
+
+    def messages(self, lane: int) -> Iterator[str]:
+        """The names of what comes through a lane's queue."""
+        yield from (name for (at, _key), (name, _batch) in self.batches.items() if at == lane)
+        for key in self.layout.kinds[lane]:
+            if (lane, key) in self.alone:
+                yield self.kinds[lane, key]
+
+    def batch(self, name: str, batch: Batch, fields: list[str]) -> Iterator[str]:
+        """A row of operations that came as one message, each with its own steps."""
+        yield f"    :: {self.queue(batch.lane)} ? {', '.join([name, *fields])};"
+        for part in batch.parts:
+            if isinstance(part, Loop):
+                yield "       i = 0;"
+                yield "       do"
+                yield f"       :: i < {part.times} ->"
+                for action in part.body:
+                    yield from self.steps(action, " " * 11)
+                yield "           i++"
+                yield "       :: else -> i = 0; break"
+                yield "       od;"
+            else:
+                yield from self.steps(part, " " * 7)
+        yield "       skip"
+
+    def steps(self, action: Action, indent: str) -> Iterator[str]:
+        """The steps of an action's operations, one after the other."""
+        for op in action.issues:
+            yield f"{indent}/* {op.label} */"
+            begun = [*self.may_start(op), *self.begin(op)]
+            ended = [*self.finish(op), *([f"{self.done(op.lane)}++"] if self.counts(op) else [])]
+            if self.accesses.marked(op):
+                yield from atomic(begun, indent, ";")
+                yield from atomic(ended, indent, ";")
+            else:
+                yield from atomic([*begun, *ended], indent, ";")
+
+    def own_memory(self, owner: Owner) -> Iterator[str]:
+        """Regions that nobody else accesses: with them, partial-order reduction has more to do."""
+        for slot, name in self.layout.regions.items():
+            if slot in self.live and self.layout.owners[slot] == {owner}:
+                yield f"    short {name} = -1;"
 
     def may_start(self, op: Operation) -> Iterator[str]:
         """What an operation waits for at the head of its lane."""
@@ -173,9 +247,18 @@ class Promela:
 
     def begin(self, op: Operation) -> Iterator[str]:
         """Accesses begin: nothing that conflicts may be under way."""
+        pending = self.accesses.pending
         reads, writes = self.accesses.of(op.reads, op.writes, ())
+        reads, writes = reads - pending, [w for w in writes if w.slot not in pending]
         yield from self.checks(reads, writes)
         yield from self.marked(reads, self.stores(writes), "++")
+
+    def pend(self, op: Operation) -> Iterator[str]:
+        """Accesses that count from the issue on."""
+        pending = self.accesses.pending
+        reads, writes = self.accesses.of(op.reads, op.writes, ())
+        writes = [write for write in writes if write.slot in pending]
+        yield from self.marked(reads & pending, self.stores(writes), "++")
 
     def finish(self, op: Operation) -> Iterator[str]:
         """Reads find what they expect, writes are done, accesses end."""
@@ -263,14 +346,19 @@ class Promela:
 
     # --- host threads ---
 
+    def counts(self, op: Operation) -> bool:
+        """Whether an operation is counted: something may wait for it."""
+        return op.watched and op.lane in self.counted
+
     def thread(self, thread: int) -> Iterator[str]:
         """The process of a host thread."""
-        code = self.layout.code[thread]
+        code = self.code[thread]
         yield f"{'proctype' if thread else 'active proctype'} {self.process(thread)}()"
         yield "{"
         variables = [name for name, used in (("n", has_steps(code)), *repeats(code)) if used]
         if variables:
             yield f"    short {', '.join(variables)};"
+        yield from self.own_memory(("thread", thread))
         for lane in sorted(self.sent_by(thread)):
             if not any(
                 lane in self.sent_by(other) for other in self.layout.code if other != thread
@@ -285,13 +373,15 @@ class Promela:
     def sent_by(self, thread: int) -> set[int]:
         """The lanes that a thread issues to."""
         code = self.layout.code[thread]
-        return {op.lane for action in within(code) for op in action.issues}
+        return {op.lane for action in flat(code) for op in action.issues}
 
     def block(self, code: list[Any], indent: str, thread: int, depth: int = 0) -> Iterator[str]:
         """A sequence of code."""
         for part in code:
             if isinstance(part, Action):
                 yield from self.action(part, indent)
+            elif isinstance(part, Batch):
+                yield from self.sent(part, indent)
             elif isinstance(part, Loop):
                 yield from self.loop(part, indent, thread, depth)
             elif isinstance(part, Branch):
@@ -304,6 +394,21 @@ class Promela:
                 yield f"{indent}skip;"
             elif isinstance(part, Goto):
                 yield f"{indent}goto {f'L{part.number}'};"
+
+    def sent(self, batch: Batch, indent: str) -> Iterator[str]:
+        """A row of issues as one message."""
+        name, _first = self.batches[batch.lane, batch.key]
+        for action in flat(batch.parts):
+            yield f"{indent}/* {action.comment} */"
+        counter = ["n" if batch.grows else "0"] if self.layout.counts(batch.lane) else []
+        rest = ["0"] * (len(self.fields(batch.lane)) - len(counter))
+        statements = [f"{self.queue(batch.lane)} ! {', '.join([name, *counter, *rest])}"]
+        for part in batch.parts:
+            if isinstance(part, Action):
+                statements += [each for op in part.issues for each in self.pend(op)]
+                statements += [f"{self.issued(op.lane)}++" for op in part.issues if self.counts(op)]
+                statements += self.assignments(part)
+        yield from atomic(statements, indent, ";")
 
     def way(self, way: list[Any], indent: str, thread: int, depth: int) -> Iterator[str]:
         """One way of a branch."""
@@ -388,7 +493,8 @@ class Promela:
         """Issue the operations, then note what tails and events stand for."""
         for number, op in enumerate(action.issues):
             yield f"{self.queue(op.lane)} ! {', '.join(self.message(action, number))}"
-            if op.lane in self.counted:
+            yield from self.pend(op)
+            if self.counts(op):
                 yield f"{self.issued(op.lane)}++"
         yield from self.assignments(action)
 
@@ -431,9 +537,11 @@ class Promela:
         """The counts of a lane that atoms stand for, when so many operations have been issued; one
         of these is beyond what was there before.
         """
-        lanes = [op.lane for op in action.issues[:so_far]]
+        lanes = [op.lane if op.watched else None for op in action.issues[:so_far]]
         since = [
-            lanes[at + 1 :].count(lane) for kind, at in atoms if kind == "op" and lanes[at] == lane
+            lanes[at + 1 :].count(lane)
+            for kind, at in atoms
+            if kind == "op" and action.issues[at].lane == lane
         ]
         if since:
             return [less(self.issued(lane), min(since))]
@@ -555,6 +663,22 @@ def nesting(code: list[Any]) -> int:
     """How deep repetitions on the spot are nested."""
     depths = [nesting(p.body) + (p.first is None) for p in code if isinstance(p, Loop)]
     return max(depths, default=0)
+
+
+def messages(code: list[Any], lane: int) -> int:
+    """How many messages a piece of code sends to a lane at most."""
+    count = 0
+    for part in code:
+        if isinstance(part, Batch):
+            count += part.lane == lane
+        elif isinstance(part, Action):
+            count += sum(op.lane == lane for op in part.issues)
+        elif isinstance(part, Loop):
+            count += part.times * messages(part.body, lane)
+        elif isinstance(part, Branch):
+            # What is gone to is written in one way only: together they are no less than any.
+            count += sum(messages(way, lane) for way in part.ways)
+    return count
 
 
 def count_puts(code: list[Any], queue: Any) -> int:

@@ -177,7 +177,8 @@ class Tla:
     def finish(self, op: Operation, message: str) -> tuple[list[str], Changes]:
         """What an operation must find, and what it changes."""
         changes: Changes = {"memory": self.stored(op.writes, message, ())}
-        changes["done"] = [(f'["{self.layout.lanes[op.lane]}"]', "@ + 1")]
+        if op.watched:
+            changes["done"] = [(f'["{self.layout.lanes[op.lane]}"]', "@ + 1")]
         if op.cell is not None and not op.waits:
             changes["cell"] = [(f'["{self.layout.cells[op.cell]}"]', self.value(op.word, message))]
         return list(self.found(op.reads, op.writes, (), message)), changes
@@ -250,7 +251,9 @@ class Tla:
             (f'["{self.layout.lanes[op.lane]}"]', f"Append(@, {self.message(action, at, own)})")
             for at, op in enumerate(action.issues)
         ]
-        changes["issued"] = [(f'["{self.layout.lanes[op.lane]}"]', "@ + 1") for op in action.issues]
+        changes["issued"] = [
+            (f'["{self.layout.lanes[op.lane]}"]', "@ + 1") for op in action.issues if op.watched
+        ]
         changes["mark"] = [
             (f'["{self.mark(mark)}"]', greatest(self.terms(action, atoms, mark[1])))
             for place, atoms in action.updates
@@ -315,10 +318,12 @@ class Tla:
 
     def terms(self, action: Action, atoms: Atoms, lane: int) -> list[str]:
         """The counts of a lane that atoms stand for, in terms of the state before the action."""
-        lanes = [op.lane for op in action.issues]
+        lanes = [op.lane if op.watched else None for op in action.issues]
         issued = f'issued["{self.layout.lanes[lane]}"]'
         ranks = [
-            lanes[: at + 1].count(lane) for kind, at in atoms if kind == "op" and lanes[at] == lane
+            lanes[: at + 1].count(lane)
+            for kind, at in atoms
+            if kind == "op" and action.issues[at].lane == lane
         ]
         if ranks:
             return [f"{issued} + {max(ranks)}"]

@@ -66,13 +66,15 @@ def compare() -> Callable[..., Compared]:
     broken on both sides.
     """
 
-    def compared(checker: Callable[[str], Finding], name: str, contract: str) -> Compared:
+    def compared(
+        checker: Callable[[str], Finding], name: str, contract: str, **form: Any
+    ) -> Compared:
         promised = contract_named(contract)
-        export = promela if checker is checkers.spin else tla
+        export: Any = promela if checker is checkers.spin else tla
         reading = promised._replace(**dict.fromkeys(promised.uncertain, False))
         ours = str(check(catalogue()[name], reading, steps=4).outcome)
         try:
-            model = export(catalogue()[name], contract, broken=promised.uncertain)
+            model = export(catalogue()[name], contract, broken=promised.uncertain, **form)
         except BadInput as error:
             return Compared(ours, None, str(error))
         return Compared(ours, checker(model))

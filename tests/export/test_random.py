@@ -23,11 +23,12 @@ def compared(kit: Any, spin: Any, seeds: Iterable[int], profile: str) -> Counter
         for contract in (CUDA, HIP):
             reading = contract._replace(**dict.fromkeys(contract.uncertain, False))
             body = kit.body(program, reading)
-            seen[agreed(body, reading, program.steps or 1, spin)] += 1
+            given = {"steps": program.steps or 1, "batched": bool(seed % 2)}
+            seen[agreed(body, reading, given, spin)] += 1
     return seen
 
 
-def agreed(body: Any, contract: Contract, steps: int, spin: Any) -> str:
+def agreed(body: Any, contract: Contract, given: dict[str, Any], spin: Any) -> str:
     """The verdict that both reach on a program, or `refused`; what is refused says so."""
 
     def entry(gpu: Gpu) -> None:
@@ -35,13 +36,13 @@ def agreed(body: Any, contract: Contract, steps: int, spin: Any) -> str:
         body(gpu)
 
     try:
-        model = promela(entry, contract, steps=steps)
+        model = promela(entry, contract, **given)
     except BadInput as error:
         reason = str(error)
         if "export" not in reason:
             raise
         return "refused"
-    ours = str(check(entry, contract, steps=steps).outcome)
+    ours = str(check(entry, contract, steps=given["steps"]).outcome)
     theirs = spin(model)
     assert ours in {theirs.outcome, "UNDETERMINED"}, (ours, theirs, model)
     return ours

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamorder import catalogue, promela
+from streamorder import Gpu, catalogue, check, promela
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,13 @@ ENTRIES = (
     "corpus/C54-late-output/retry-for-ever", "corpus/C54-late-output/retry-after-output",
     "corpus/C66-early-launch/wait-left-out", "corpus/C66-early-launch/waits",
     "corpus/C66-early-launch/waits-for-the-last",
+)  # fmt: skip
+
+
+BATCHED = (
+    "fp8-prefill/direct", "fp8-prefill/staged-no-wait", "fp8-prefill/staged-stuck-slot",
+    "fp8-prefill/staged-one-event", "fp8-prefill/staged-graph", "sparse-decode/event-wait",
+    "sparse-decode/cross-stream-async", "corpus/C50-output-thread/event-per-step",
 )  # fmt: skip
 
 
@@ -78,8 +85,57 @@ def test_a_dropped_order_is_found(spin: Any) -> None:
 
 def test_states_are_counted(spin: Any) -> None:
     """The model is what it was: SPIN stores as many states, with its partial-order reduction."""
-    found = spin(promela(catalogue()["fp8-prefill/staged"], "cuda"))
-    assert (found.outcome, found.states) == ("HOLDS", 771)
+    entry = catalogue()["fp8-prefill/staged"]
+    plain, batched = spin(promela(entry)), spin(promela(entry, batched=True))
+    assert (plain.outcome, plain.states) == ("HOLDS", 716)
+    assert (batched.outcome, batched.states) == ("HOLDS", 141)
+
+
+def test_reduction_leaves_one_way_through(spin: Any) -> None:
+    """With one slot, batched, SPIN's reduction finds that there is one order: states are linear."""
+    entry = catalogue()["fp8-prefill/staged"]
+    found = [spin(promela(entry, steps=n, slots=1, batched=True)) for n in (4, 8, 12)]
+    assert {each.outcome for each in found} == {"HOLDS"}
+    assert all(each.states == each.transitions for each in found)
+    assert found[2].states - found[1].states == found[1].states - found[0].states
+
+
+@pytest.mark.parametrize("name", BATCHED)
+def test_batched_entry(spin: Any, compare: Callable[..., Any], name: str) -> None:
+    """What is issued in a row may be one message: nothing is lost."""
+    compared = compare(spin, name, "hip", batched=True)
+    assert compared.agree, compared
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("contract", ["cuda", "hip"])
+def test_whole_catalogue_batched(spin: Any, compare: Callable[..., Any], contract: str) -> None:
+    """Every entry under both contracts."""
+    found = {name: compare(spin, name, contract, batched=True) for name in catalogue()}
+    assert not {name: each for name, each in found.items() if not each.agree}
+
+
+def test_a_row_that_another_thread_can_cut_is_no_batch(spin: Any) -> None:
+    """Another thread synchronises the stream between two launches of this one: in one message, the
+    second would always be waited for, too.
+    """
+
+    def cut(gpu: Gpu) -> None:
+        """The second launch races with what the other thread does after its wait."""
+        stream, data = gpu.stream("s"), gpu.pinned("data")
+
+        def other() -> None:
+            stream.synchronize()
+            gpu.write(data, 2)
+
+        thread = gpu.thread(other)
+        gpu.launch("first", stream)
+        gpu.launch("second", stream, reads={data: None})
+        thread.join()
+
+    model = promela(cut, batched=True)
+    assert "BATCH" not in model
+    assert spin(model).outcome == str(check(cut).outcome) == "REFUTED"
 
 
 def test_a_search_cut_short_is_no_verdict(spin: Any, monkeypatch: pytest.MonkeyPatch) -> None:
