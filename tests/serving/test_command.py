@@ -106,7 +106,7 @@ def test_many_protocols_get_a_line_each(run: Callable[..., tuple[int, str, str]]
     lines = [line for line in head if line.startswith("fp8-prefill/staged")]
     assert len(lines) >= 6
     assert max(map(len, lines)) < 120
-    assert [line.split()[-1] for line in head[:2]] == ["versions", "read"]
+    assert [line.split()[-1] for line in head[:2]] == ["wrong", "versions"]
 
 
 def test_long_kernels_meet_hazards(run: Callable[..., tuple[int, str, str]]) -> None:
