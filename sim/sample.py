@@ -177,13 +177,9 @@ class Priorities:
         return self.execution.gates.env.gates[choice[:2]].who.stream  # type: ignore[union-attr]
 
 
-def seen(execution: Execution, taken: list[Choice], wanted: str | None = None) -> Bad | None:
-    """What is wrong in a state: two accesses that are possible together (of the memory that is
-    wanted, if they are), or nothing at all is possible.
-    """
-    pairs = execution.hazards()
-    pairs.sort(key=lambda pair: named(pair[0].region) != wanted)
-    for first, second in pairs[:1]:
+def seen(execution: Execution, taken: list[Choice]) -> Bad | None:
+    """What is wrong in a state: two accesses are possible together, or nothing at all is."""
+    for first, second in execution.hazards()[:1]:
         region = named(first.region)
         return Bad("race", (first.site, second.site), region, None, tuple(taken))
     if not execution.enabled() and not execution.finished:

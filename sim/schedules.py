@@ -21,6 +21,7 @@ from ..model.contract import contract_named
 from ..model.errors import BadInput
 from ..model.host import Host
 from ..model.verdict import Outcome, Verdict
+from .execution import named
 from .explore import Bad
 from .sample import seen
 from .story import Teller, as_step, tell
@@ -35,7 +36,9 @@ FORMAT = "streamorder schedule 1"
 
 
 class Saved(NamedTuple):
-    """A schedule with what it is a schedule of; `path` names its file in errors."""
+    """A schedule with what it is a schedule of; `path` names its file in errors, `meet` the two
+    calls that are possible together at the end, where that is what is wrong.
+    """
 
     path: str
     protocol: str
@@ -44,6 +47,7 @@ class Saved(NamedTuple):
     steps: int
     kind: str
     region: str | None
+    meet: list[str] | None
     choices: list[list[Any]]
 
 
@@ -54,6 +58,7 @@ FIELDS = {
     "steps": (int,),
     "kind": (str,),
     "region": (str, type(None)),
+    "meet": (list, type(None)),
     "choices": (list,),
 }
 """What a file must hold."""
@@ -69,6 +74,7 @@ def save(path: str, verdict: Verdict, edge: MissingEdge) -> None:
         "steps": verdict.steps,
         "kind": edge.kind,
         "region": edge.region,
+        "meet": [edge.first.call, edge.second.call] if edge.marks else None,
         "sentence": edge.sentence,
     }
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
@@ -135,10 +141,23 @@ def followed(saved: Saved, teller: Teller) -> Bad:
         taken.append(choice_for(saved, teller, step, number))
         teller.take(taken[-1])
         found = wrong_version(teller, taken)
-    found = found or seen(teller.execution, taken, saved.region)
+    if saved.meet is not None:
+        found = meeting(saved, teller, tuple(taken))
+    found = found or (None if saved.meet else seen(teller.execution, taken))
     if found is None:
-        raise changed(saved, "the schedule still runs, and nothing is wrong at its end")
+        what = f"{' and '.join(saved.meet)} do not meet" if saved.meet else "nothing is wrong"
+        raise changed(saved, f"the schedule still runs, and {what} at its end")
     return found
+
+
+def meeting(saved: Saved, teller: Teller, taken: tuple[Choice, ...]) -> Bad | None:
+    """The two accesses of a race, in the state to which its schedule has led."""
+    for first, second in teller.execution.hazards():
+        sites, region = (first.site, second.site), named(first.region)
+        names = {region, repr(first.region), repr(second.region)}
+        if {site.call for site in sites} == set(saved.meet or ()) and saved.region in names:
+            return Bad("race", sites, region, None, taken)
+    return None
 
 
 def choice_for(saved: Saved, teller: Teller, step: list[Any], number: int) -> Choice:
