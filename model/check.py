@@ -147,16 +147,18 @@ def there(
     place: tuple[int, str, Mapping[str, str], str | None],
 ) -> Verdict:
     """The verdict with what a runtime makes of it."""
-    from .runtime import asked_of, on_runtime
+    from .runtime import Asked, guarded, on_runtime
     from .sweeps import swept
 
     size, runtime, env, sweep = place
-    asked = asked_of(
-        lambda promised: [found for _c, found in by_reading(question, promised, size)],
+    in_order = question._replace(engine="order")
+    asked = Asked(
+        guarded(lambda promised: [d for _c, d in by_reading(question, promised, size)]),
+        guarded(lambda promised: [d for _c, d in by_reading(in_order, promised, size)]),
         contract,
         verdict.outcome,
         any(found.spins for _c, found in decisions),
-        question.limits.seconds,
+        time.monotonic() + question.limits.seconds,
     )
     if sweep is not None:
         return verdict._replace(sweep=swept(asked, runtime, env, sweep))

@@ -148,11 +148,13 @@ class OnRuntime(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a runtime is asked: how to decide under a contract, the verdict's outcome, whether the
-    protocol waits for values, and the time at which to stop (on `time.monotonic`).
+    """What a runtime is asked: how to decide under a contract, and how to do so in a way that keeps
+    who waits for whom; the verdict's outcome, whether the protocol waits for values, and the time
+    at which to stop (on `time.monotonic`).
     """
 
     decide: Callable[[Contract], list[Decision]]
+    decide_hang: Callable[[Contract], list[Decision]]
     contract: Contract
     outcome: Outcome
     spins: bool
@@ -205,7 +207,7 @@ class Runtime:
     def __init__(self, asked: Asked, setting: Setting) -> None:
         self.asked = asked
         self.setting = setting
-        first = self.decide(setting.masking._replace(counts=True), ())
+        first = self.decide(without_waits(setting.masking), ())
         self.packets = {lane: seen for one in first for lane, seen in one.lanes.items()}
         self.lanes: dict[Lane, int] = {lane: at for lane, (at, _n) in self.packets.items()}
         self.variants = setting.variants(any(one.sizes_missing for one in first))
@@ -344,9 +346,9 @@ class Runtime:
 
     def cycle(self, masking: Masking, blocks: Map) -> tuple[Wait, ...]:
         """Who waits for whom there."""
-        decision = next(one for one in self.decide(masking, blocks) if one.hangs)
-        contract = self.contract(masking, blocks).readings()[0]
-        return cycle_of(decision, contract)
+        masked = self.contract(masking, blocks)
+        hung = [one for one in self.asked.decide_hang(masked) if one.hangs]
+        return cycle_of(hung[0], masked.readings()[0]) if hung else ()
 
 
 def cycle_of(decision: Decision, contract: Contract) -> tuple[Wait, ...]:
@@ -363,6 +365,15 @@ def cycle_of(decision: Decision, contract: Contract) -> tuple[Wait, ...]:
         if recording.blocked() or recording.hung():
             return cycle(stuck_schedule(recording), contract)
     return ()
+
+
+def without_waits(masking: Masking) -> Masking:
+    """A masking under which every packet is issued that the contract lets be issued, and counted:
+    to see what there is.
+    """
+    return masking._replace(
+        counts=True, ring=None, awaits=(), first_use_drains=False, copies_after_all=False
+    )
 
 
 def shared(blocks: Map) -> int:
@@ -419,18 +430,12 @@ def matters(field: str, results: dict[Masking, Any]) -> bool:
     return any(result != same[0] for same in by_rest.values() for result in same)
 
 
-def asked_of(
-    decide: Callable[[Contract], list[Decision]],
-    contract: Contract,
-    outcome: Outcome,
-    spins: bool,
-    seconds: float,
-) -> Asked:
-    """A question that has so many seconds from now."""
+def guarded(decide: Callable[[Contract], list[Decision]]) -> Callable[..., list[Decision]]:
+    """A way to decide for which what is not modelled is a search that was not complete."""
 
-    def guarded(promised: Contract) -> list[Decision]:
+    def decided(contract: Contract) -> list[Decision]:
         try:
-            return decide(promised)
+            return decide(contract)
         except NotModelled as error:
             from .decision import Decision
 
@@ -438,4 +443,4 @@ def asked_of(
             found.spent = str(error)
             return [found]
 
-    return Asked(guarded, contract, outcome, spins, time.monotonic() + seconds)
+    return decided

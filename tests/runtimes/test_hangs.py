@@ -84,7 +84,7 @@ def cycle(found: Hang) -> list[tuple[str, str]]:
     return [(wait.who.partition(" (")[0], wait.why.partition(" (")[0]) for wait in found.cycle]
 
 
-@pytest.mark.parametrize("engine", ["order", "machine"])
+@pytest.mark.parametrize("engine", ["order", "machine", "sim"])
 @pytest.mark.parametrize("runtime", ["rocm-7.2", "rocm-10"])
 def test_a_shared_queue(runtime: str, engine: str) -> None:
     """The write stands behind the wait for it, where the two streams share a queue."""
@@ -118,7 +118,7 @@ def test_head_of_line_blocking() -> None:
     assert "go" in found.cycle[0].why
 
 
-@pytest.mark.parametrize("engine", ["order", "machine"])
+@pytest.mark.parametrize("engine", ["order", "machine", "sim"])
 def test_a_full_launch_queue(engine: str) -> None:
     """R4.5: with places for all four the host comes to release the stream, with fewer never."""
     verdict = check(released_by_host, runtime="rocm-10", sweep="ring=1..4", engine=engine)
