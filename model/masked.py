@@ -226,14 +226,14 @@ class Masked(Frontend[F]):
         return held
 
     def room(self, place: Stream, wanted: int, ring: int) -> F:
-        """R4.5: what must be done before a queue has so many places free."""
+        """R4.5: what must be done before a queue has so many places free: what stands now in the
+        place that the last one gets, if anything.
+        """
         if wanted > ring:
             raise NotModelled(f"a graph of {wanted} packets for a queue with {ring} places")
         self.touch(place)
-        over = self.notes.get(self.hidden("packets in", place), 0) + wanted - ring
-        if over <= 0:
-            return self.sink.empty
-        return self.cells[self.hidden("packet", place, (over - 1) % ring).slot]
+        last = self.notes.get(self.hidden("packets in", place), 0) + wanted - 1
+        return self.cells[self.hidden("packet", place, last % ring).slot]
 
     def places(self, call: Call) -> list[Stream]:
         """The queues that a call's packets go to, one a packet."""

@@ -28,7 +28,8 @@ FILES = tuple(
     for name in (
         "streams", "copies", "signals", "graphs", "allocation", "frontend", "contract", "clocks",
         "values", "schedule", "search", "host_order", "direct", "order", "tree", "sync", "host",
-        "effects", "machine", "explore", "again", "edges", "recorder",
+        "effects", "machine", "explore", "again", "edges", "recorder", "masked", "queue_maps",
+        "runtime", "profiles", "environment", "waits_for",
     )
 )  # fmt: skip
 EQUIVALENT = Path(__file__).with_name("equivalent.json")

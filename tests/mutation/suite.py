@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = (".*", "__pycache__", "build", "dist", "*.egg-info")
 
 RULES, CATALOGUE, ENGINES = "tests/rules", "tests/catalogue", "tests/engines"
-COUNTEREXAMPLES = "tests/counterexamples"
+COUNTEREXAMPLES, RUNTIMES = "tests/counterexamples", "tests/runtimes"
 ORDER = (
     RULES,
     f"{CATALOGUE}/test_fp8_prefill_states.py",
@@ -29,6 +29,7 @@ ORDER = (
     "tests/oracle",
     COUNTEREXAMPLES,
     "tests/random_programs",
+    RUNTIMES,
     "tests/traps",
     CATALOGUE,
     "tests/command",
@@ -43,6 +44,8 @@ RULE_FILES = ("streams", "copies", "signals", "graphs", "allocation", "frontend"
 FIRST = {
     **dict.fromkeys(RULE_FILES, (RULES,)),
     **dict.fromkeys(("edges", "recorder"), (COUNTEREXAMPLES, f"{CATALOGUE}/test_catalogue.py")),
+    "masked": (f"{RULES}/test_maskings.py", RUNTIMES),
+    **dict.fromkeys(("queue_maps", "runtime", "profiles", "environment", "waits_for"), (RUNTIMES,)),
 }
 """The tests that see the most faults of a file, and soonest."""
 

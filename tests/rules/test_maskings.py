@@ -296,6 +296,33 @@ ROWS = [
         lambda w: [w.k("K1", w.n2), forked(w)], ["done K1", "pending A A2 B"]),
     Row("R4.5 all of them, where there is room", shared("n2", "n2/g/b2", ring=4),
         lambda w: [w.k("K1", w.n2), forked(w)], ["pending K1"], adds=False),
+    *(
+        Row(f"R4.5 so does {name}", Masking(ring=1), program, ["done K1"])
+        for name, program in {
+            "a host function": lambda w: [w.k("K1", w.n1), w.gpu.host_func("f", w.n1)],
+            "a fill": lambda w: [w.k("K1", w.n1), w.gpu.memset_async(w.D, 1, w.n1)],
+            "a blocking fill": lambda w: [w.k("K1", w.N), w.gpu.memset(w.D, 1)],
+            "a copy": lambda w: [w.k("K1", w.n1), w.gpu.memcpy_async(w.D, w.P, w.n1)],
+            "a copy within the device": lambda w: [w.k("K1", w.N), w.gpu.memcpy(w.D, w.E)],
+            "a stored value": lambda w: [
+                w.k("K1", w.n1), w.gpu.write_value(w.n1, w.gpu.cell("F"), 1)],
+            "an awaited value": lambda w: [
+                w.k("K1", w.n1), w.gpu.wait_value(w.n1, w.gpu.cell("F"), 1)],
+        }.items()
+    ),
+    Row("R4.5 what is captured takes no place", Masking(ring=1),
+        lambda w: [w.k("K1", w.b1), w.captured(lambda: w.k("A", w.n1), lambda: w.k("B", w.n1))],
+        ["pending K1", "call: -"], adds=False),
+    Row("R4.5 other work on other queues does not matter", Masking(ring=1),
+        lambda w: [w.k("K1", w.n1), w.k("K2", w.n2), w.k("K3", w.n2)],
+        ["pending K1 K3"], adds=False),
+    Row("posts of an agent are in no order", Masking(copies_after_all=True, counts=True),
+        lambda w: [w.gpu.agent("nic").read(w.D), w.gpu.agent("other").read(w.D)],
+        ["other not after nic"], adds=False),
+    Row("R5.5 a record and a wait in a capture are no packets",
+        shared("n1", "n2", "b1", "b2", records_queue=True),
+        lambda w: [w.k("K1", w.b1), w.gpu.synchronize(), forked(w), w.k("K2", w.n1)],
+        ["K after K1", "K2 after K K1"]),
     # --- first use ----------------------------------------------------------------------------
     Row("first use waits for the whole device", Masking(first_use_drains=True), two_kernels,
         ["done K1", "pending K2", "call: await K1, issue K2"]),
@@ -352,3 +379,31 @@ def test_a_graph_larger_than_the_ring_is_refused(run: Callable[..., Any]) -> Non
     promises = CONTRACTS["hip"].readings()[0]
     with pytest.raises(NotModelled, match="3 packets for a queue with 2 places"):
         run(forked, promises._replace(masking=shared("n2", "n2/g/b2", ring=2)))
+
+
+def test_what_takes_places_is_told(run: Callable[..., Any]) -> None:
+    """Each lane with its device, and with as many packets as it has had where they are counted:
+    waits are packets, records where they are, copies by engine and what is captured are none.
+    """
+
+    def program(w: World) -> object:
+        far = w.gpu.stream("far", device=1)
+        w.k("K1", w.n1)
+        w.e1.record(w.n1)
+        w.n2.wait(w.e1)
+        w.k("K2", far)
+        w.gpu.memcpy_async(w.D, w.P, w.n1)
+        return w.k("K3", w.n1)
+
+    promises = CONTRACTS["hip"].readings()[0]
+    for masking, counts in (
+        (Masking(counts=True), {"n1": [0, 3], "n2": [0, 1], "far": [1, 1]}),
+        (Masking(counts=True, records_queue=True), {"n1": [0, 4], "n2": [0, 1], "far": [1, 1]}),
+        (Masking(counts=True, copy_limit=0), {"n1": [0, 2], "n2": [0, 1], "far": [1, 1]}),
+        (Masking(ring=9), {"n1": [0, 0], "n2": [0, 0], "far": [1, 0]}),
+    ):
+        assert run(program, promises._replace(masking=masking)).front.gpu.queue_lanes == counts
+        told = run(program, promises._replace(masking=masking)).front.gpu.sizes_missing
+        assert not told
+    sized = Masking(counts=True, copy_limit=1)
+    assert run(program, promises._replace(masking=sized)).front.gpu.sizes_missing
