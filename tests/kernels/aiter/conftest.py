@@ -90,6 +90,9 @@ class FakeAiter:
 def rocm(monkeypatch: pytest.MonkeyPatch, torch: Any) -> Callable[..., None]:
     """`rocm(architecture)`: torch says that it is built for ROCm and sees such a GPU."""
 
+    if torch.cuda.is_available():
+        torch.cuda.init()  # else it would look at the stand-in when it is first used
+
     def set_up(architecture: str = "gfx950:sramecc+:xnack-") -> None:
         device = SimpleNamespace(gcnArchName=architecture, multi_processor_count=UNITS)
         monkeypatch.setattr(torch.version, "hip", "7.2.0", raising=False)
