@@ -17,6 +17,6 @@ Data flows one way:
   hang;
 - *repair*: `repair` (a package: minimal additions, redundant waits), over `calls.Editor`;
 - *verdict*: `check`, `engines`, `verdict`, `reuse`, `audit`, `errors`;
-- *counterexample*: `recorder`, `edges`, `witness`, `reasons`, `linear`, `replay`, `trace`;
-  `state_path` (from the machine's own path).
+- *counterexample*: `recorder`, `edges`, `witness`, `owners` (whose memory it was), `reasons`,
+  `linear`, `replay`, `trace`; `state_path` (from the machine's own path).
 """

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from .edges import down_set, unordered
 from .linear import linear
-from .memory import Region
-from .recorder import Staged
+from .recorder import source_of
 from .replay import replay
 from .trace import described
 from .verdict import MissingEdge, Site
@@ -58,13 +57,6 @@ def certain(recording: Recording) -> list[Wrong]:
         grown = len(raced)
         raced |= {target for target, source in copies if source in raced}
     return [wrong for wrong in recording.clocks.wrongs if wrong[1].slot not in raced]
-
-
-def source_of(version: object) -> Region | None:
-    """The region whose content a write stores."""
-    if isinstance(version, Staged):
-        return version.moment.staged[version.index]
-    return version if isinstance(version, Region) else None
 
 
 def deadlock(recording: Recording, contract: Contract) -> MissingEdge:

@@ -289,6 +289,13 @@ def plain(version: object) -> object:
     return version.value if isinstance(version, Staged) else version
 
 
+def source_of(version: object) -> Region | None:
+    """The region whose content a write stores."""
+    if isinstance(version, Staged):
+        return version.moment.staged[version.index]
+    return version if isinstance(version, Region) else None
+
+
 def simulate(moments: list[Moment]) -> list[tuple[Moment, Region, object, object]]:
     """Carry out moments in another legal order, memory only.
 

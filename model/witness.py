@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .edges import Edge, down_set
 from .linear import linear
 from .memory import POISON, UNWRITTEN, Special
-from .recorder import simulate, written
+from .owners import frees, handed_on
+from .recorder import simulate, source_of, written
 from .replay import EnginesDisagree, replay
 from .trace import Event, Touch, described
 from .verdict import MissingEdge, Site
 
 if TYPE_CHECKING:
     from .contract import Contract
+    from .host import Node
     from .memory import Region
     from .recorder import Moment, Recording
 
@@ -85,22 +87,58 @@ def wrong_version(recording: Recording, contract: Contract, wrong: Wrong) -> Mis
         region=repr(region),
         regions=(repr(region),),
         ordered=True,
-        sentence=in_order(Sight(*wrong), writer),
+        sentence=in_order(recording, Sight(*wrong), before),
         consequence=consequence(Sight(*wrong)),
         counterexample=tuple(events(recording, [*before, moment], {moment: "second"})),
         schedule=schedule,
     )
 
 
-def in_order(sight: Sight, writer: Moment | None) -> str:
+def in_order(recording: Recording, sight: Sight, before: list[Moment]) -> str:
     """One sentence on a read that is wrong in every interleaving."""
-    if sight.found is POISON and writer is not None:
+    writer = last_writer(before, sight.region)
+    if writer is None:
+        said = f"{consequence(sight)}; nothing has written it before"
+    elif sight.found is POISON:
         verb = verb_on(sight.moment, sight.region)
+        past = owners_of(recording, sight.region, sight.moment, writer)
         return (
-            f"{placed(sight.moment)} {verb} {sight.region!r}, which {placed(writer)} freed before"
+            f"{placed(sight.moment)} {verb} {named_by(sight.moment, sight.region)}, which "
+            f"{placed(writer)} freed before{past}"
         )
-    after = f"{placed(writer)} wrote it before" if writer else "nothing has written it before"
-    return f"{consequence(sight)}; {after}: they are in order, and the version is still wrong"
+    else:
+        said = f"{consequence(sight)}; {placed(writer)} wrote it before{other_name(sight, writer)}"
+    ended = f"{said}: they are in order, and the version is still wrong"
+    return ended + ("" if writer is None else past_of(recording, sight, writer, before))
+
+
+def other_name(sight: Sight, writer: Moment) -> str:
+    """Under which name the memory was written, where it is another one."""
+    name = named_by(writer, sight.region)
+    return "" if name == named_by(sight.moment, sight.region) else f", as {name}"
+
+
+def past_of(recording: Recording, sight: Sight, writer: Moment, before: list[Moment]) -> str:
+    """How the memory came from one owner to another, that of a copy's source included."""
+    past = owners_of(recording, sight.region, sight.moment, writer)
+    for region, version in writer.writes:
+        source = source_of(version)
+        earlier = [m for m in before if m.index < writer.index]
+        origin = last_writer(earlier, source) if source is not None else None
+        if region.slot == sight.region.slot and source is not None and origin is not None:
+            told = owners_of(recording, source, writer, origin)
+            if told:
+                name = named_by(writer, source)
+                other = named_by(origin, source)
+                past += f"; it was copied from {name}, which {placed(origin)} wrote as {other}"
+                past += told
+    return past
+
+
+def owners_of(recording: Recording, region: Region, *ends: Moment) -> str:
+    """The free and the allocation between two owners of a region, in words."""
+    told = handed_on(recording, region, *ends)
+    return "".join(f"; {placed_call(node)} {what}" for node, what in told)
 
 
 def last_writer(moments: list[Moment], region: Region) -> Moment | None:
@@ -249,8 +287,14 @@ def site(moment: Moment) -> Site:
 
 def placed(moment: Moment) -> str:
     """A call in words, with its source line and step."""
-    step = "" if moment.node.step is None else f", step {moment.node.step}"
-    return f"{site(moment).call} ({moment.node.where}{step})"
+    return placed_call(moment.node, site(moment).call)
+
+
+def placed_call(node: Node, words: str | None = None) -> str:
+    """A traced call, in these words or its own, with its source line and step."""
+    assert node.call is not None
+    step = "" if node.step is None else f", step {node.step}"
+    return f"{words or described(node.call)} ({node.where}{step})"
 
 
 def sentence(recording: Recording, first: Moment, second: Moment, region: Region) -> str:
@@ -258,22 +302,15 @@ def sentence(recording: Recording, first: Moment, second: Moment, region: Region
     names = [named_by(moment, region) for moment in (first, second)]
     verbs = [verb_on(moment, region) for moment in (first, second)]
     thing = "it" if names[0] == names[1] else f"{names[1]}, the same memory"
-    freed = [m for m in recording.moments if frees(m, region) and m not in (first, second)]
-    after = f"; {placed(freed[0])} freed it" if freed and names[0] != names[1] else ""
     return (
         f"nothing orders {placed(first)}, which {verbs[0]} {names[0]}, before {placed(second)}, "
-        f"which {verbs[1]} {thing}{after}"
+        f"which {verbs[1]} {thing}{owners_of(recording, region, first, second)}"
     )
 
 
 def named_by(moment: Moment, region: Region) -> str:
     """A region by the name under which a moment accesses it."""
     return next(repr(r) for r, _writes in moment.accesses() if r.slot == region.slot)
-
-
-def frees(moment: Moment, region: Region) -> bool:
-    """Whether a moment frees a region."""
-    return any(r.slot == region.slot and version is POISON for r, version in moment.writes)
 
 
 def verb_on(moment: Moment, region: Region) -> str:

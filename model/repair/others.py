@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..objects import Handle, Queue
-from ..reasons import source_of
+from ..recorder import source_of
 from ..trace import described
 from .additions import Addition, own_memory
 from .changes import Drop, EventRing, OwnStream, Rebind, Room
