@@ -257,3 +257,14 @@ def test_the_upload_is_staged_where_the_gpu_cannot_read_it(
     """C08, C12: why these are left open where the GPU may read pageable memory itself."""
     for name in ("C08-unpinned/pageable", "C12-batched-copy/single-copy"):
         assert "pageable_staged" in (decide(name, "cuda-hmm").reason or "")
+
+
+@pytest.mark.parametrize("form", ["stream-order", "any-order"])
+def test_a_vector_read_after_its_memory_was_given_away(
+    form: str, decide: Callable[..., Verdict]
+) -> None:
+    """C12: against the new owner's write, who got the memory; against the old owner's, nothing."""
+    found = decide(f"C12-batched-copy/{form}", "cuda").missing_edges
+    said = {edge.second.call.partition(",")[0]: edge.sentence for edge in found}
+    assert "malloc(reused)" in said["write(reused"]
+    assert "handed" not in said["write(vector"]

@@ -374,15 +374,6 @@ def test_a_late_replay_over_a_new_owner_names_its_read() -> None:
     assert "first.launch(compute)" in edge.sentence
 
 
-@pytest.mark.parametrize("form", ["stream-order", "any-order"])
-def test_a_vector_read_after_its_memory_was_given_away(form: str) -> None:
-    """Against the new owner's write: who got the memory. Against the old owner's own: nothing."""
-    found = decided(f"C12-batched-copy/{form}").missing_edges
-    said = {edge.second.call.partition(",")[0]: edge.sentence for edge in found}
-    assert "malloc(reused)" in said["write(reused"]
-    assert "handed" not in said["write(vector"]
-
-
 LATE = [
     # entry; its late access, how its memory was given up and handed out again
     ("C37-pool-by-stream/freed-at-once", "launch(consume", ["malloc(next_tensor)"]),
