@@ -20,6 +20,7 @@ COMMANDS = {
     "repair": "minimal additions after which a protocol holds, and redundant waits",
     "audit": "where the host waits for the device, and which waits are undeclared",
     "plan": "AITER's prefill plan for a batch: who works on what; a picture of it",
+    "doc": "a design page a protocol, generated, with pictures",
     "export": "write a protocol as a model for SPIN (Promela) or TLC (TLA+)",
 }
 """Every subcommand, and what it is for."""

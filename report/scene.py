@@ -94,6 +94,29 @@ def scene(verdict: Verdict, edge: MissingEdge, number: int) -> Scene:
     )
 
 
+def run_scene(name: str, events: tuple[Event, ...], steps: int) -> Scene:
+    """A run in which nothing is wrong, or nothing is said of it."""
+    count = f"{steps} step{'s' * (steps > 1)}"
+    return Scene(
+        title=name,
+        number=1,
+        of=1,
+        kind=f"a run of {count}",
+        sentence=(
+            "One interleaving that may happen: every operation is carried out as soon as it is "
+            "issued. Arrows say what happens before what on another lane."
+        ),
+        consequence=None,
+        lanes=lanes(events),
+        events=events,
+        edges=tuple((before, e.number) for e in events for before in e.after or ()),
+        ordered=True,
+        missing=None,
+        region=None,
+        memory=memory(events),
+    )
+
+
 def title(verdict: Verdict) -> str:
     """Protocol, parameters and contract."""
     given = "".join(f" --{name} {value}" for name, value in verdict.parameters.items())

@@ -7,6 +7,7 @@
   missing edge, a hang, a lost overlap or a wrong version;
 - `trial`: deciding an edited program, within a budget; `search`: minimal sets of additions;
 - `price`: where the host stalls; `redundant`: synchronisation that orders nothing;
+- `without`: mutants: each wait left out, and what that makes of the protocol;
 - `offers`: all of it for one protocol, checked and ranked.
 """
 
