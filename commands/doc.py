@@ -99,7 +99,7 @@ def cost_on(name: str, entry: Protocol, parameters: dict[str, Any]) -> Cost:
     from ..sim.device import load_device
     from ..sim.serving_metrics import median
     from ..sim.simulate import simulate
-    from .simulate import plan_bytes
+    from .simulated import plan_bytes
 
     device = load_device(name)
     try:
