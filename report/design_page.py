@@ -113,7 +113,9 @@ def described(thing: Handle) -> tuple[str, str, str] | None:
         return "buffer", thing.name, f"{thing.kind}{reuse}" + (f": {parts}" if parts else "")
     kinds = {Event: "event", Graph: "graph", Cell: "cell", Lock: "lock", Queue: "queue"}
     kind = next((kind for cls, kind in kinds.items() if isinstance(thing, cls)), None)
-    room = f"of {thing.capacity} places" if isinstance(thing, Queue) else ""
+    room = ""
+    if isinstance(thing, Queue):
+        room = "unbounded" if thing.capacity is None else f"of {thing.capacity} places"
     return (kind, thing.name, room) if kind else None
 
 
