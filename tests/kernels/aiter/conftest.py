@@ -89,7 +89,6 @@ class FakeAiter:
 @pytest.fixture
 def rocm(monkeypatch: pytest.MonkeyPatch, torch: Any) -> Callable[..., None]:
     """`rocm(architecture)`: torch says that it is built for ROCm and sees such a GPU."""
-
     if torch.cuda.is_available():
         torch.cuda.init()  # else it would look at the stand-in when it is first used
 
