@@ -19,6 +19,8 @@ from serving_cells import Cell, throughput
 from streamorder.sim.serving_model import EXPONENT, features
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from streamorder.sim.serving import Result
@@ -39,15 +41,16 @@ class Run(NamedTuple):
     other: float
     sums: NDArray[np.float64]
     decodes: NDArray[np.float64]
+    context: float
 
-    def parts(self, exponent: float) -> NDArray[np.float64]:
+    def parts(self, exponent: float = EXPONENT) -> NDArray[np.float64]:
         """The features of all steps together."""
         spread = float((self.decodes**exponent).sum())
         return np.array([self.sums[0], spread, *self.sums[2:]])
 
-    def rate(self, values: NDArray[np.float64], exponent: float = EXPONENT) -> float:
-        """The throughput if the steps took what these parameters say."""
-        return self.tokens / (self.other + float(values @ self.parts(exponent)))
+    def rate(self, values: NDArray[np.float64], parts: NDArray[np.float64]) -> float:
+        """The throughput if the steps took what these parameters say of these features."""
+        return self.tokens / (self.other + float(values @ parts))
 
 
 def kept(cell: Cell, result: Result, model: StepModel) -> Run:
@@ -57,7 +60,8 @@ def kept(cell: Cell, result: Result, model: StepModel) -> Run:
     metrics, sums = result.metrics, each.sum(axis=0)
     other = metrics.seconds - float(values_of(model) @ sums)
     tokens = metrics.output_tok_per_s * metrics.seconds
-    return Run(cell, tokens, other, sums, decodes[decodes > 0])
+    context = float(sum(batch.context for batch in result.batches))
+    return Run(cell, tokens, other, sums, decodes[decodes > 0], context)
 
 
 def values_of(model: StepModel) -> NDArray[np.float64]:
@@ -66,20 +70,39 @@ def values_of(model: StepModel) -> NDArray[np.float64]:
 
 
 def refit(
-    runs: list[Run], values: NDArray[np.float64], exponent: float = EXPONENT
+    runs: list[Run], values: NDArray[np.float64], features_of: Callable[[Run], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     """Gauss-Newton on the logarithms of the throughputs."""
-    parts = [run.parts(exponent) for run in runs]
-    for _turn in range(30):
-        rates = [run.rate(values, exponent) for run in runs]
+    parts = [features_of(run) for run in runs]
+    for _turn in range(60):
+        rates = [run.rate(values, part) for run, part in zip(runs, parts, strict=True)]
         slopes = [-values * part * rate / run.tokens
                   for run, part, rate in zip(runs, parts, rates, strict=True)]  # fmt: skip
         residuals = [
-            log(rate / throughput(run.cell)) for run, rate in zip(runs, rates, strict=True)
+            log(each / throughput(run.cell)) for run, each in zip(runs, rates, strict=True)
         ]
         step, *_rest = np.linalg.lstsq(np.array(slopes), -np.array(residuals), rcond=None)
-        values = values * np.exp(np.clip(step, -0.7, 0.7))
+        values = values * np.exp(np.clip(step, -0.5, 0.5))
     return values
+
+
+class Fitted(NamedTuple):
+    """A form fitted on the fitted cells: its errors there, and the median one on the others."""
+
+    worst: float
+    root_mean_square: float
+    predicted: float
+
+
+def fitted(
+    runs: list[Run], start: NDArray[np.float64], features_of: Callable[[Run], NDArray[np.float64]]
+) -> Fitted:
+    """Fit a form and judge it."""
+    values = refit([run for run in runs if run.cell.fitted], start, features_of)
+    errors = [(run.cell, error(run.rate(values, features_of(run)), run.cell)) for run in runs]
+    own = [value for cell, value in errors if cell.fitted]
+    others = [value for cell, value in errors if not cell.fitted]
+    return Fitted(max(own), sqrt(fmean(value**2 for value in own)), median(others))
 
 
 def interpolated(cell: Cell, fitted: list[Cell], *, of_log: bool) -> float | None:
@@ -107,12 +130,14 @@ def splits(runs: list[Run], model: StepModel) -> list[dict[str, float]]:
     held_back = len(cells) - sum(cell.fitted for cell in cells)
     found = []
     for predicted in combinations(inner, held_back):
-        fitted = [cell for cell in cells if cell not in predicted]
-        values = refit([run for run in runs if run.cell in fitted], values_of(model))
-        own = [error(run.rate(values), run.cell) for run in runs if run.cell in predicted]
+        fitting = [cell for cell in cells if cell not in predicted]
+        kept_runs = [run for run in runs if run.cell in fitting]
+        values = refit(kept_runs, values_of(model), Run.parts)
+        own = [error(run.rate(values, run.parts()), run.cell)
+               for run in runs if run.cell in predicted]  # fmt: skip
         line = {"model": median(own)}
         for name, of_log in INTERPOLATIONS.items():
-            between = [(interpolated(c, fitted, of_log=of_log), c) for c in predicted]
+            between = [(interpolated(c, fitting, of_log=of_log), c) for c in predicted]
             line[name] = median(error(value, c) for value, c in between if value is not None)
         found.append(line)
     return found
@@ -125,17 +150,45 @@ def end(cell: Cell, cells: list[Cell]) -> bool:
 
 
 def exponents(runs: list[Run], model: StepModel) -> list[dict[str, float]]:
-    """For each exponent of the decoding sequences: the root mean square error on the fitted cells,
-    and the median error on the predicted ones.
+    """For each exponent of the decoding sequences: what it gives on fitted and predicted cells."""
+    start = values_of(model)
+    return [
+        {"exponent": e, **fitted(runs, start, lambda run, e=e: run.parts(e))._asdict()}
+        for e in EXPONENTS
+    ]
+
+
+def met(run: Run) -> float:
+    """The share of the experts that the sequences of a step meet if routing is even, over all
+    steps: 16 of 896 a token.
     """
-    fitted = [run for run in runs if run.cell.fitted]
-    others = [run for run in runs if not run.cell.fitted]
-    found = []
-    for exponent in EXPONENTS:
-        values = refit(fitted, values_of(model), exponent)
-        squares = [error(run.rate(values, exponent), run.cell) ** 2 for run in fitted]
-        own = [error(run.rate(values, exponent), run.cell) for run in others]
-        found.append(
-            {"exponent": exponent, "fitted": sqrt(fmean(squares)), "predicted": median(own)}
-        )
-    return found
+    return float((1 - (1 - 16 / 896) ** run.decodes).sum())
+
+
+FORMS: dict[str, tuple[list[float], Callable[[Run], list[float]]]] = {
+    "√sequences, tokens, pairs (the model)": (
+        [1e-2, 3e-3, 44e-6, 1e-10], lambda run: list(run.parts())
+    ),
+    "√sequences, tokens": ([1e-2, 3e-3, 45e-6], lambda run: list(run.parts()[:3])),
+    "√sequences, tokens, context": (
+        [1e-2, 3e-3, 45e-6, 1e-9], lambda run: [*run.parts()[:3], run.context]
+    ),
+    "experts met, tokens, sequences": (
+        [1e-2, 2e-2, 45e-6, 1e-4],
+        lambda run: [run.sums[0], met(run), run.sums[2], float(run.decodes.sum())],
+    ),
+    "experts met, tokens, context": (
+        [1e-2, 2e-2, 45e-6, 1e-8],
+        lambda run: [run.sums[0], met(run), run.sums[2], run.context],
+    ),
+}  # fmt: skip
+"""What else a step could cost beside its base: where the fit begins, and the features."""
+
+
+def forms(runs: list[Run]) -> list[dict[str, float | str]]:
+    """The forms that were considered, each fitted on the fitted cells."""
+    return [
+        {"form": name, "parameters": len(start),
+         **fitted(runs, np.array(start), lambda run, of=of: np.array(of(run)))._asdict()}
+        for name, (start, of) in FORMS.items()
+    ]  # fmt: skip

@@ -25,7 +25,7 @@ from serving_cells import (
 )
 from serving_page import sentences, write_page
 from serving_plots import opening_plot, sweep_plot
-from serving_predictions import INTERPOLATIONS, Run, exponents, interpolated, kept, splits
+from serving_predictions import INTERPOLATIONS, Run, exponents, forms, interpolated, kept, splits
 
 from streamorder.sim.serving import serve
 from streamorder.sim.serving_model import StepModel, load_model
@@ -126,6 +126,7 @@ def collected() -> Data:
         "real-weights": [row(run.cell, metrics, runs) for run, metrics in sweep],
         "splits": splits(runs, real),
         "exponents": exponents(runs, real),
+        "forms": forms(runs),
     }
 
 
