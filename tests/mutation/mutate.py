@@ -160,7 +160,8 @@ def campaign(chosen: list[Mutant], home: Path, jobs: int) -> Iterator[dict[str, 
         for result in pool.map(judge, chosen):
             killers[result["killer"]] += result["killed"]
             yield result
-    for test in first.run([test for test in killers if "::" in test], (), None).failed:
+    again = [test for test in killers if "::" in test] or first.stages("")[0]
+    for test in first.run(again, (), None).failed:
         say(f"not to be relied on, fails without a fault too: {test} (killed {killers[test]})")
 
 
