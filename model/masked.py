@@ -91,7 +91,8 @@ class Masked(Frontend[F]):
 
     - `way` is how the copy that is being issued goes, None for anything else;
     - `branch` is the lane of the graph node that is being issued;
-    - `outside` says that what is being issued takes no place in a queue;
+    - `outside` says that what is being issued takes no place in a queue, as nothing does that is on
+      a lane of its own, such as an agent's post;
     - `packets` counts the packets that the call has issued.
     """
 
@@ -112,9 +113,9 @@ class Masked(Frontend[F]):
 
     def packet(self, stream: Stream, before: F, issue: Callable[[F], F]) -> F:
         """R4.3: issue an operation into its queue, after everything there."""
-        lane = self.branch or self.lane(stream)
-        if lane is None or self.outside:
+        if self.outside or (self.branch is None and stream not in self.gpu.streams):
             return issue(before)
+        lane = self.branch or self.lane(stream)
         if self.way is not None and self.masking.copies_after_all:
             before = self.sink.join(before, self.whole_device(stream.device))
         place = self.place(lane, stream.device)
@@ -150,12 +151,8 @@ class Masked(Frontend[F]):
             queue = self.queue_of.get((lane, number))
         return self.hidden(QUEUE, lane if queue is None else queue, device)
 
-    def lane(self, stream: Stream) -> Lane | None:
-        """The lane of a stream: its name, numbered where several have one name; None for what is
-        outside every queue, such as an agent's post.
-        """
-        if stream not in self.gpu.streams:
-            return None
+    def lane(self, stream: Stream) -> Lane:
+        """The lane of a stream: its name, numbered where several have one name."""
         same = [other for other in self.gpu.streams if other.name == stream.name]
         number = same.index(stream) + 1
         return stream.name if number == 1 else f"{stream.name}#{number}"
@@ -244,11 +241,10 @@ class Masked(Frontend[F]):
             return [self.place(lane, call[2].device) for lane in lanes]
         stream = {"launch": 1, "host_func": 1, "write_value": 1, "wait_value": 1, "wait": 1}
         at = stream.get(verb, 2 if verb in {"record", "memcpy", "memcpy_async"} else 3)
-        lane = self.lane(call[at])
-        if lane is None or call[at] in self.notes:
+        if call[at] in self.notes:
             return []
         self.way = self.way_of(call[1]) if verb in {"memcpy", "memcpy_async"} else None
-        place = self.place(lane, call[at].device)
+        place = self.place(self.lane(call[at]), call[at].device)
         self.way = None
         return [place]
 
@@ -301,8 +297,8 @@ class Masked(Frontend[F]):
         """R4.3: a stream's wait stands in its queue and holds up everybody behind it."""
         super().wait(call)
         stream = call[1]
-        lane = self.lane(stream)
-        if lane is not None and stream not in self.notes:
+        if stream not in self.notes:
+            lane = self.lane(stream)
             place = self.place(lane, stream.device)
             after = self.sink.join(self.cells[place.slot], self.cells[stream.slot])
             self.push(lane, stream.device, place, after)
@@ -311,8 +307,8 @@ class Masked(Frontend[F]):
         """R3.1, R4.3: a record that is a packet stands for everything before it in its queue."""
         super().record(call)
         _verb, event, stream, _external = call
-        lane = self.lane(stream)
-        if self.masking.records_queue and lane is not None and stream not in self.notes:
+        if self.masking.records_queue and stream not in self.notes:
+            lane = self.lane(stream)
             place = self.place(lane, stream.device)
             after = self.sink.join(self.cells[event.slot], self.cells[place.slot])
             self.cells[event.slot] = after
@@ -363,10 +359,10 @@ class Masked(Frontend[F]):
         """R5.2: the lane of a node at a launch."""
         _verb, graph, stream, _expected = call
         first = self.notes[graph][0].stream
-        name = self.lane(stream) or stream.name
+        name = self.lane(stream)
         if node.stream is first:
             return name
-        return f"{name}/{graph.name}/{self.lane(node.stream) or node.stream.name}"
+        return f"{name}/{graph.name}/{self.lane(node.stream)}"
 
     launch = through_queues(Frontend.launch)
     host_func = through_queues(Frontend.host_func)

@@ -312,7 +312,7 @@ class Runtime:
         if any(results.values()):
             always = all(len(shown) == maps for shown in results.values())
             return self.hung(HANGS if always else MAY_HANG, results, maps, None)
-        if self.setting.moves:
+        if self.setting.moves and any(queue_maps.pairs(self.lanes)):
             return self.hang_by_packet(maps)
         return self.hung(NO_HANG, results, maps, None)
 

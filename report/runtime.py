@@ -105,7 +105,7 @@ def hang_lines(hang: Hang, paint: Paint) -> Iterator[str]:
     """On how many maps it hangs, on which, and the cycle."""
     maps = f"{hang.maps} map{'s' * (hang.maps != 1)}"
     if hang.outcome == NO_HANG:
-        yield f"none of {maps} of streams to queues makes it hang"
+        yield f"no map of streams to queues makes it hang ({hang.maps} tried)"
     elif hang.where is not None:
         yield f"it hangs on {hang.shown} of {maps}, such as: {hang.where}"
         yield from (paint.red(line) for line in cycle_lines(hang.cycle))

@@ -163,6 +163,9 @@ ROWS = [
     Row("R6.3 stream-ordered allocation takes no place", shared("n1", "n2"),
         lambda w: [w.k("K1", w.n1), w.gpu.malloc_async("T", w.n2), w.k("K2", w.b1)],
         ["malloc:T not after K1"], adds=False),
+    Row("R6.3 nor does a stream-ordered free", shared("n1", "n2"),
+        lambda w: [w.k("K1", w.n1), w.gpu.free_async(w.gpu.malloc_async("T", w.n2), w.n2)],
+        ["free:T not after K1"], adds=False),
     Row("an agent's post takes no place", shared("n1", "n2"),
         lambda w: [w.k("K1", w.n1), w.gpu.agent("nic").read(w.D)],
         ["nic not after K1"], adds=False),
@@ -198,6 +201,15 @@ ROWS = [
     Row("R2.12 of unknown size: as large ones",
         shared("n1", "n2", copy_limit=16 * KIB, unsized=LARGE),
         copy_beside_kernel, ["dev<-host not after K1"], adds=False),
+    Row("R2.12 a batched copy, its early read in no queue", shared("n1", "n2"),
+        lambda w: [w.k("K1", w.n1), w.gpu.memcpy_async(w.D, w.P, w.n2, source="any")],
+        ["D<-P not after K1", "D<-P#2 after K1 D<-P"]),
+    Row("R2.12 a batched copy by an engine", shared("n1", "n2", copy_limit=0),
+        lambda w: [w.k("K1", w.n1), w.gpu.memcpy_async(w.D, w.P, w.n2, source="any")],
+        ["D<-P#2 not after K1"], adds=False),
+    Row("R2.12 between host memories no engine", shared("n1", "n2", copy_limit=0),
+        lambda w: [w.k("K1", w.n1), w.gpu.memcpy_async(w.Q, w.P, w.n2)],
+        ["Q<-P after K1"], contracts=("cuda",)),
     Row("R2.12 limit 0: every copy by an engine", shared("n1", "n2", copy_limit=0),
         copy_beside_kernel, ["dev<-host not after K1"], adds=False),
     Row("R2.12 a blocking upload likewise", shared("NULL", "n1", copy_limit=0),
@@ -245,6 +257,8 @@ ROWS = [
         lambda w: [w.k("K", w.n1), w.gpu.memcpy_async(w.D, w.P, w.n1)], ["done D<-P K"]),
     Row("R4.6 a blocking pageable upload under CUDA", Masking(awaits=("copies",)),
         lambda w: w.gpu.memcpy(w.D, w.G), ["done D<-G"], contracts=("cuda",)),
+    Row("R4.6 a copy that is awaited anyway", Masking(awaits=("copies",)),
+        lambda w: w.gpu.memcpy(w.D, w.P), ["done D<-P"], adds=False),
     Row("R4.6 fills", Masking(awaits=("fills",)),
         lambda w: [w.k("K", w.n1), w.gpu.memset_async(w.D, 1, w.n2), w.gpu.memset(w.E, 1)],
         ["done D=1 E=1", "pending K"]),
@@ -261,7 +275,7 @@ ROWS = [
     Row("R4.6 a host function is of no class", Masking(awaits=CLASSES),
         lambda w: w.gpu.host_func("f", w.n1), ["pending f"], adds=False),
     Row("R5.5 what is captured is not awaited", Masking(awaits=CLASSES),
-        lambda w: w.captured(lambda: w.k("A", w.n1)), ["call: -"], adds=False),
+        lambda w: [w.k("K", w.n2), w.captured(lambda: w.k("A", w.n1))], ["call: -"], adds=False),
     Row("R2.7 a large pageable upload", Masking(pageable_limit=64 * KIB),
         lambda w: w.gpu.memcpy_async(w.D, w.gpu.pageable("big", nbytes=64 * KIB + 1), w.n1),
         ["done D<-big"]),
@@ -405,5 +419,9 @@ def test_what_takes_places_is_told(run: Callable[..., Any]) -> None:
         assert run(program, promises._replace(masking=masking)).front.gpu.queue_lanes == counts
         told = run(program, promises._replace(masking=masking)).front.gpu.sizes_missing
         assert not told
+    everything = Masking(counts=True, records_queue=True)
+    captured = run(lambda w: w.captured(lambda: w.e1.record(w.n1), lambda: w.k("A", w.n1)),
+                   promises._replace(masking=everything))  # fmt: skip
+    assert captured.front.gpu.queue_lanes == {}
     sized = Masking(counts=True, copy_limit=1)
     assert run(program, promises._replace(masking=sized)).front.gpu.sizes_missing

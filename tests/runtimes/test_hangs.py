@@ -192,6 +192,12 @@ def test_hangs_are_not_monotone() -> None:
     assert verdict.exit_code == 1
 
 
+def test_one_stream_has_nothing_to_share() -> None:
+    """Maps from single packets are not tried where no two streams could meet."""
+    found = hang(catalogue()["corpus/C50-output-thread/event-per-step"], "rocm-10")
+    assert (found.outcome, found.maps) == (NO_HANG, 1)
+
+
 def test_what_waits_for_no_value_cannot_hang() -> None:
     """No map needs to be tried: every edge of a masking points backwards in issue order."""
     verdict = check(catalogue()["fp8-prefill/staged"], runtime="rocm-10", prove=True)
