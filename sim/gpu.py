@@ -23,7 +23,7 @@ from ..model.errors import BadProtocol
 from ..model.frontend import Frontend, front_end
 from .contents import Contents
 from .control import CONTROL, results
-from .ops import EMPTY, Op, Probe, Sink
+from .ops import EMPTY, Op, Probe, Sink, remaining
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -141,7 +141,11 @@ class SimGpu:
     def phase(self, cursor: Cursor, rule: Any) -> Any:
         """One phase of a call, by the front end; what it awaits."""
         self.at, self.issued_now = cursor, 0
-        self.front.grow()
+        front = self.front
+        front.grow()
+        if front.may_hold:
+            # A masking asks whether a frontier is empty: what is done must leave no trace in it.
+            front.cells = [remaining(frontier) for frontier in front.cells]
         try:
             return rule(cursor.call)
         except BadProtocol as error:
@@ -150,7 +154,7 @@ class SimGpu:
 
     def wait(self, cursor: Cursor, frontier: Frontier) -> Any:
         """The thread waits until every operation of a frontier is done."""
-        cursor.awaited = frozenset(op for op in frontier if not op.finished)
+        cursor.awaited = remaining(frontier)
         if cursor.awaited:
             self.clock.waits(self, cursor)
             for op in cursor.awaited:
@@ -166,7 +170,7 @@ class SimGpu:
     def asked(self, cursor: Cursor) -> Frontier:
         """What a query asks about, less what is done."""
         frontier = self.phase(cursor, self.front.query)[0]
-        return frozenset(op for op in frontier if not op.finished)
+        return remaining(frontier)
 
     # --- effects of the host ---
 

@@ -133,7 +133,7 @@ class Sink:
             return first
         if not first:
             return second
-        return frozenset(op for op in first | second if not op.finished)
+        return remaining(first | second)
 
     def passed(self, frontier: Frontier) -> bool:
         """Whether everything in the frontier is done."""
@@ -222,3 +222,8 @@ class Probe:
         """Loads."""
         self.reads += [(region, None) for region in regions]
         return tuple(Held(self.contents.version(region)) for region in regions)
+
+
+def remaining(frontier: Frontier) -> Frontier:
+    """What is not finished of a frontier."""
+    return frozenset(op for op in frontier if not op.finished)

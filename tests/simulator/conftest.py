@@ -72,13 +72,21 @@ def by_simulator(found: Exploration) -> Visited:
 @pytest.fixture(scope="session")
 def both() -> Callable[..., tuple[Visited, Visited]]:
     """`both(body, steps, contract, most)`: the machine's account and the simulator's, of a program
-    traced for each; `BudgetSpent` past so many states.
+    traced for each; `BudgetSpent` past so many states. `full` keeps in the machine's states what
+    only several threads need there.
     """
 
     def compare(
-        body: Callable[..., None], steps: int, contract: Contract, most: int = 100_000
+        body: Callable[..., None],
+        steps: int,
+        contract: Contract,
+        most: int = 100_000,
+        *,
+        full: bool = False,
     ) -> tuple[Visited, Visited]:
-        walk = visit(Host(body, steps), contract, max_states=most)
+        host = Host(body, steps)
+        host.gpu.threads_used = full
+        walk = visit(host, contract, max_states=most)
         found = explore(Host(body, steps), contract, max_states=10 * most)
         assert found.complete
         return by_machine(walk), by_simulator(found)
