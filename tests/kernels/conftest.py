@@ -22,6 +22,8 @@ if all(map(importlib.util.find_spec, NEEDED)):
     DEVICE = "cuda" if TORCH.cuda.is_available() else "cpu"
     if DEVICE == "cpu":
         os.environ["TRITON_INTERPRET"] = "1"
+    # What Triton does by default; from 3.9 on it warns where nothing is said, and here that fails.
+    os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
 
 
 @pytest.fixture(scope="session")
