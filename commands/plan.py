@@ -32,12 +32,15 @@ def add(parser: Parser) -> None:
     parser.add_argument("--token-budget", help="and no larger than these queries need together")
     parser.add_argument("--groups", default="40", help="thread groups to print (default: 40)")
     parser.add_argument("--draw", metavar="FILE", help=f"a picture: {', '.join(PICTURES)}")
+    parser.add_argument(
+        "--aiter", action="store_true", help="have AITER plan it too, on this GPU, and compare"
+    )
     parser.add_argument("--format", default="text", choices=("text", "json"))
     parser.set_defaults(action=run, takes_parameters=False)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan, print, draw."""
+    """Plan, print, draw; exits 1 where AITER itself plans otherwise."""
     try:
         from ..validation.planner import plan_lengths, plan_sizes
     except ModuleNotFoundError as error:
@@ -69,13 +72,35 @@ def run(options: argparse.Namespace) -> int:
         is_causal=not options.not_causal,
         buffers=sizes,
     )
+    differing: list[str] | None = None
+    if options.aiter:
+        differing = against_aiter(lengths, contexts, units, heads, causal=not options.not_causal)
     if picture:
         draw(plan, picture, f"lengths {options.lengths}, {heads} heads, {units} compute units")
     if options.format == "json":
-        write_json(as_data(plan, sizes))
+        write_json(as_data(plan, sizes) | ({} if differing is None else {"differing": differing}))
     else:
         print(as_text(plan, sizes, limit))
-    return 0
+        if differing is not None:
+            said = f"differs in {', '.join(differing)}" if differing else "is the same"
+            print(f"\nAITER's own plan {said}")
+    return int(bool(differing))
+
+
+def against_aiter(
+    lengths: list[int], contexts: list[int], units: int, heads: int, *, causal: bool
+) -> list[str]:
+    """Name the arrays in which AITER's plan for this GPU is another one."""
+    from ..validation.aiter import find_aiter
+
+    library = find_aiter()
+    if library.units != units:
+        raise BadInput(
+            f"--cus {units}: the GPU here has {library.units}, and AITER plans for those"
+        )
+    from ..validation.aiter.prefill import differing_arrays
+
+    return differing_arrays(library, lengths, contexts, heads=heads, causal=causal)
 
 
 def numbers(text: str, option: str) -> list[int]:

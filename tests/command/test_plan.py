@@ -110,3 +110,14 @@ def test_what_is_missing_is_named(
     assert (code, out) == (4, "")
     assert err.endswith(f"needs {missing}: pip install 'streamorder[plot]'\n")
     assert not list(workplace.iterdir())
+
+
+def test_aiter_is_missing(
+    command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line and exit 4; why else it cannot run is in tests/kernels/aiter."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert command("plan", "--lengths", "8175", "--aiter") == (
+        *(4, ""),
+        "streamorder: AITER needs torch for ROCm, and there is no torch here\n",
+    )

@@ -14,6 +14,7 @@ What must be right and is not checked by AITER, so it is here:
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -199,6 +200,26 @@ class AiterPlanner:
                 **self.geometry,
             }
         )
+
+
+def differing_arrays(
+    library: Aiter, lengths: Sequence[int], context_lens: Sequence[int], *, heads: int, causal: bool
+) -> list[str]:
+    """Plan a batch with AITER, and name the arrays that are not as our own planner makes them.
+
+    `lengths` and `context_lens` are the queries and keys of each request (tokens).
+    """
+    planner = AiterPlanner(
+        library,
+        max_batch=len(lengths),
+        max_qlen=max(lengths),
+        heads=heads,
+        is_causal=causal,
+    )
+    into = planner.buffers()
+    inputs = [*accumulate(lengths, initial=0)], [*accumulate(context_lens, initial=0)], context_lens
+    planner.plan(into, *(torch.tensor(values, dtype=torch.int32) for values in inputs))
+    return planner.differs(into, *inputs)
 
 
 def host_int32(name: str, values: torch.Tensor) -> torch.Tensor:

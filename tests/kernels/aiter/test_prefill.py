@@ -10,6 +10,7 @@ pytest.importorskip("numpy", reason="the planner needs numpy")
 pytest.importorskip("torch", reason="the AITER backend needs torch: make torch")
 pytest.importorskip("triton", reason="the attention kernels need Triton: make torch")
 
+from streamorder.cli import main
 from streamorder.model.errors import BadInput
 from streamorder.validation.aiter import find_aiter
 from streamorder.validation.aiter.prefill import (
@@ -286,3 +287,37 @@ def test_heads_without_a_reduce_kernel_are_refused(
     batch = Batch.random([3], heads=12, device=device)
     with pytest.raises(BadInput, match=r"not compiled for 12 heads.*pad to one of 1, 2, 4, 8"):
         AiterPrefill(library(), batch, partial_tiles=0)
+
+
+@pytest.fixture
+def unpinned(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is not pinned: there may be no GPU to pin it for."""
+    zeros = torch.zeros
+
+    def plain(*shape: Any, pin_memory: bool = False, **settings: Any) -> Any:  # noqa: ARG001
+        return zeros(*shape, **settings)
+
+    monkeypatch.setattr(torch, "zeros", plain)
+
+
+@pytest.mark.usefixtures("unpinned")
+def test_the_command_compares(
+    library: Callable[..., Aiter], plans: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`streamorder plan --aiter`: the same, exit 0; another one, exit 1 and which arrays."""
+    words = ["plan", "--lengths", "300,20", "--heads", "2", "--cus", "3", "--aiter"]
+    found = library()
+    assert main(words) == 0
+    assert capsys.readouterr().out.endswith("\nAITER's own plan is the same\n")
+    assert main([*words, "--not-causal", "--format", "json"]) == 0
+    assert '"differing": []' in capsys.readouterr().out
+
+    def otherwise(**given: Any) -> None:
+        plans(**given)
+        given["work_info"][1, 6] += 1
+
+    found["get_ps_metadata_v1"].run.__globals__["take"] = lambda given: otherwise(**given)
+    assert main(words) == 1
+    assert capsys.readouterr().out.endswith("\nAITER's own plan differs in work_info\n")
+    assert main([*words[:-2], "4", "--aiter"]) == 2
+    assert capsys.readouterr().err.startswith("streamorder: --cus 4: the GPU here has 3, ")
