@@ -162,6 +162,16 @@ def test_a_map_by_packet_proves_little(
     assert not enough.dynamic
 
 
+def test_a_map_by_packet_with_two_ways_of_copies() -> None:
+    """One queue for all shows it for copies by engine only: it may be hidden by the others."""
+
+    def says(masking: Masking) -> bool:
+        return masking.unsized == "large" or not together(masking, "a", "b")
+
+    answer = found(says, Setting(4, dynamic=True), sizes_missing=True)
+    assert (answer.hazard, answer.dynamic) == (MAY_HIDE, True)
+
+
 def test_a_search_that_ends_early_is_no_answer() -> None:
     """On one map of ten: undetermined."""
     answer = found(lambda masking: None if together(masking, "a", "b") else True, Setting(4))
@@ -218,6 +228,20 @@ def test_the_map_that_shares_least_is_shown() -> None:
     assert answer.where == "a and b share a queue"
 
 
+def test_of_two_kinds_of_masking_the_map_that_shares_least() -> None:
+    """One kind hangs where all share a queue, the other where two do."""
+
+    def hangs(masking: Masking) -> bool:
+        all_three = together(masking, *FIVE[:3])
+        return together(masking, "a", "b") if masking.copies_after_all else all_three
+
+    for may in (("copies_after_all",), ("first_use_drains", "copies_after_all")):
+        answer = found(hangs, Setting(3, may=may), lanes=FIVE[:3], hangs=True).hang
+        assert answer is not None
+        assert answer.where == "a and b share a queue, copies after all issued work"
+        assert (answer.outcome, answer.shown, answer.maps) == (MAY_HANG, 2, 5)
+
+
 def test_maps_by_packet_are_tried_where_no_other_hangs() -> None:
     """Two streams, three packets in all: the map of two packets of different streams hangs."""
     dynamic = Setting(2, dynamic=True)
@@ -237,8 +261,15 @@ def test_too_many_maps_are_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "MOST_MAPS", 10)
     dynamic = hang(lambda _: False, Setting(4, dynamic=True), lanes=("a", "b"), packets=9)
     assert dynamic[0] == UNDECIDED
+
+
+def test_a_search_that_ends_early_finds_no_hang_to_be_none() -> None:
+    """On some map, by stream or by packet; and where there was no time."""
     assert hang(lambda masking: None if blocks(masking) else False, Setting(4))[0] == UNDECIDED
     assert hang(lambda _: False, Setting(4), seconds=-1.0)[0] == UNDECIDED
+    dynamic = Setting(2, dynamic=True)
+    answer = hang(lambda m: None if m.counts else False, dynamic, lanes=("a", "b"), packets=2)
+    assert answer == (UNDECIDED, 0, 3)
 
 
 # --- parts --------------------------------------------------------------------------------------
