@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..model.errors import BadInput, CannotRunHere
 from .output import write_json
@@ -39,21 +39,55 @@ def add(parser: Parser) -> None:
     parser.set_defaults(action=run, takes_parameters=False)
 
 
+class Request(NamedTuple):
+    """A batch on a device, and the shapes of the buffers for its plan."""
+
+    lengths: list[int]
+    contexts: list[int]
+    units: int
+    heads: int
+    causal: bool
+    sizes: dict[str, tuple[int, ...]]
+
+
 def run(options: argparse.Namespace) -> int:
     """Plan, print, draw; exits 1 where AITER itself plans otherwise."""
     try:
-        from ..validation.planner import plan_lengths, plan_sizes
+        from ..validation.planner import plan_lengths
     except ModuleNotFoundError as error:
         raise CannotRunHere(
             f"a plan needs {error.name}: pip install 'streamorder[plot]'"
         ) from error
+    limit, picture = whole(options.groups, "--groups") or 0, picture_file(options.draw)
+    asked = request(options)
+    plan = plan_lengths(
+        asked.lengths,
+        cu_count=asked.units,
+        num_heads_k=asked.heads,
+        context_lens=asked.contexts,
+        is_causal=asked.causal,
+        buffers=asked.sizes,
+    )
+    differing = against_aiter(asked) if options.aiter else None
+    if picture:
+        title = f"lengths {options.lengths}, {asked.heads} heads, {asked.units} compute units"
+        draw(plan, picture, title)
+    if options.format == "json":
+        write_json(as_data(plan, asked.sizes, differing))
+    else:
+        print(as_text(plan, asked.sizes, limit, differing))
+    return int(bool(differing))
+
+
+def request(options: argparse.Namespace) -> Request:
+    """What the options ask for."""
+    from ..validation.planner import plan_sizes
+
     lengths = numbers(options.lengths, "--lengths")
-    units, heads = whole(options.cus, "--cus") or 0, whole(options.heads, "--heads") or 0
-    limit = whole(options.groups, "--groups") or 0
-    picture = picture_file(options.draw)
     contexts = numbers(options.contexts, "--contexts") if options.contexts else lengths
     if len(contexts) != len(lengths):
         raise BadInput(f"--contexts has {len(contexts)} numbers, --lengths has {len(lengths)}")
+    units, heads = whole(options.cus, "--cus") or 0, whole(options.heads, "--heads") or 0
     budget = whole(options.token_budget, "--token-budget")
     if budget is not None and budget < sum(lengths):
         raise BadInput(f"--token-budget {budget} is less than the {sum(lengths)} queries given")
@@ -64,43 +98,23 @@ def run(options: argparse.Namespace) -> int:
         cu_count=units,
         token_budget=budget,
     )
-    plan = plan_lengths(
-        lengths,
-        cu_count=units,
-        num_heads_k=heads,
-        context_lens=contexts,
-        is_causal=not options.not_causal,
-        buffers=sizes,
-    )
-    differing: list[str] | None = None
-    if options.aiter:
-        differing = against_aiter(lengths, contexts, units, heads, causal=not options.not_causal)
-    if picture:
-        draw(plan, picture, f"lengths {options.lengths}, {heads} heads, {units} compute units")
-    if options.format == "json":
-        write_json(as_data(plan, sizes) | ({} if differing is None else {"differing": differing}))
-    else:
-        print(as_text(plan, sizes, limit))
-        if differing is not None:
-            said = f"differs in {', '.join(differing)}" if differing else "is the same"
-            print(f"\nAITER's own plan {said}")
-    return int(bool(differing))
+    return Request(lengths, contexts, units, heads, not options.not_causal, sizes)
 
 
-def against_aiter(
-    lengths: list[int], contexts: list[int], units: int, heads: int, *, causal: bool
-) -> list[str]:
+def against_aiter(asked: Request) -> list[str]:
     """Name the arrays in which AITER's plan for this GPU is another one."""
     from ..validation.aiter import find_aiter
 
     library = find_aiter()
-    if library.units != units:
+    if library.units != asked.units:
         raise BadInput(
-            f"--cus {units}: the GPU here has {library.units}, and AITER plans for those"
+            f"--cus {asked.units}: the GPU here has {library.units}, and AITER plans for those"
         )
     from ..validation.aiter.prefill import differing_arrays
 
-    return differing_arrays(library, lengths, contexts, heads=heads, causal=causal)
+    return differing_arrays(
+        library, asked.lengths, asked.contexts, heads=asked.heads, causal=asked.causal
+    )
 
 
 def numbers(text: str, option: str) -> list[int]:
@@ -133,7 +147,9 @@ def draw(plan: Plan, path: Path, title: str) -> None:
         raise BadInput(f"--draw {path}: {error.strerror or error}") from error
 
 
-def as_text(plan: Plan, sizes: Mapping[str, tuple[int, ...]], limit: int) -> str:
+def as_text(
+    plan: Plan, sizes: Mapping[str, tuple[int, ...]], limit: int, differing: list[str] | None
+) -> str:
     """The plan for people: figures, buffers, the work of each thread group."""
     from ..validation.plan_picture import describe_plan
 
@@ -141,12 +157,19 @@ def as_text(plan: Plan, sizes: Mapping[str, tuple[int, ...]], limit: int) -> str
     arrays = {name: shape for name, shape in sizes.items() if name in plan}
     shapes = ", ".join(f"{name} {' x '.join(map(str, arrays[name]))}" for name in arrays)
     size = 4 * sum(prod(shape) for shape in arrays.values())
-    return f"{head}\nbuffers {size:,} bytes: {shapes}\n\n{groups}"
+    text = f"{head}\nbuffers {size:,} bytes: {shapes}\n\n{groups}"
+    if differing is None:
+        return text
+    said = f"differs in {', '.join(differing)}" if differing else "is the same"
+    return f"{text}\n\nAITER's own plan {said}"
 
 
-def as_data(plan: Plan, sizes: Mapping[str, tuple[int, ...]]) -> dict[str, object]:
+def as_data(
+    plan: Plan, sizes: Mapping[str, tuple[int, ...]], differing: list[str] | None
+) -> dict[str, object]:
     """The plan for programs: the arrays that AITER's planner fills, and their shapes."""
-    return {
+    data: dict[str, object] = {
         "buffers": {name: list(shape) for name, shape in sizes.items()},
         "plan": {name: array.tolist() for name, array in plan.items()},
     }
+    return data if differing is None else data | {"differing": differing}
