@@ -92,14 +92,27 @@ def edit_in_words(said: Said) -> str:
 
 
 def price_text(offer: Offer) -> str:
-    """The host's stalls a step, before and after."""
+    """The host's stalls a step, before and after; what of the device's work may overlap."""
     counts = {
         name: f"{offer.before[name].per_step} → {after.per_step}"
         for name, after in offer.prices.items()
     }
-    if len(set(counts.values())) == 1:
-        return f"host stalls a step: {next(iter(counts.values()))}"
-    return "host stalls a step: " + ", ".join(f"{c} under {name}" for name, c in counts.items())
+    return f"host stalls a step: {by_contract(counts)}; {by_contract(overlaps(offer))}"
+
+
+def overlaps(offer: Offer) -> dict[str, str]:
+    """How many pairs of operations may overlap, under each contract."""
+    return {
+        name: f"{after.free} of {after.pairs} pairs of operations may overlap"
+        for name, after in offer.prices.items()
+    }
+
+
+def by_contract(said: dict[str, str]) -> str:
+    """What is said under each contract, once where it is the same."""
+    if len(set(said.values())) == 1:
+        return next(iter(said.values()))
+    return ", ".join(f"{words} under {name}" for name, words in said.items())
 
 
 def new_stalls(offer: Offer) -> list[str]:

@@ -77,6 +77,11 @@ class Offer(NamedTuple):
         """The host's stalls, where they are worst."""
         return max((found.weight for found in self.prices.values()), default=0.0)
 
+    @property
+    def ordered(self) -> float:
+        """Which share of the device's operations cannot overlap, where that is most."""
+        return max((found.ordered for found in self.prices.values()), default=0.0)
+
     def instructions(self) -> list[Said]:
         """What to write where, in order."""
         return instructions(self.additions)
@@ -93,6 +98,10 @@ class Offer(NamedTuple):
             },
             "stalls": {
                 name: [stall.as_data() for stall in found.stalls]
+                for name, found in self.prices.items()
+            },
+            "unordered_pairs": {
+                name: {"before": self.before[name].free, "after": found.free, "of": found.pairs}
                 for name, found in self.prices.items()
             },
             "makes_redundant": [one.as_data() for one in self.redundant],
@@ -336,7 +345,8 @@ def rank(offer: Offer) -> tuple[Any, ...]:
     """What makes a repair better than another."""
     kinds = sorted(ORDER[kind] for kind in offer.kinds)
     edits = sum(len(addition.edits) for addition in offer.additions)
-    return offer.stalls, len(offer.additions), round(offer.weight, 3), kinds, edits
+    weight = round(offer.weight, 3)
+    return offer.stalls, len(offer.additions), weight, offer.ordered, kinds, edits
 
 
 def undominated(offers: list[Offer]) -> list[Offer]:

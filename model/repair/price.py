@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from ..contract import Contract
     from ..gpu import Gpu
     from ..host import Node
+    from ..recorder import Moment
     from ..where import Where
 
 SCHEDULES, SECONDS = 8, 2.0
 """How many host schedules are looked at for stalls, and how long."""
+
+OPERATIONS = 200
+"""How many operations of a schedule are paired to see what may overlap."""
 
 
 class Stall(NamedTuple):
@@ -52,14 +56,23 @@ class Stall(NamedTuple):
 
 
 class Price(NamedTuple):
-    """The stalls of a program under one contract."""
+    """The stalls of a program under one contract, and what the device may do at the same time:
+    `free` of `pairs` pairs of operations, of those within two steps of one another, have no order.
+    """
 
     stalls: tuple[Stall, ...]
+    free: int = 0
+    pairs: int = 0
 
     @property
     def per_step(self) -> int:
         """How many stalls a step, or in all where there is no step loop."""
         return sum(stall.per_step for stall in self.stalls)
+
+    @property
+    def ordered(self) -> float:
+        """The share of pairs of operations that have an order."""
+        return round(1 - self.free / self.pairs, 3) if self.pairs else 0.0
 
     @property
     def weight(self) -> float:
@@ -77,14 +90,35 @@ def counted(host: Host, contract: Contract) -> Price:
     """Listen to schedules, and keep the worst step of each line."""
     reading = contract.readings()[0]
     worst: dict[Where | None, tuple[str, int, int | None]] = {}
+    free, pairs = 0, 0
     schedules = Search(lambda: schedule_of(host, reading, ()), time.monotonic() + SECONDS)
     for number, schedule in enumerate(schedules, 1):
-        for where, (call, number_of, lag) in stalls_of(host, reading, schedule.steps).items():
+        stalls, recording = stalls_of(host, reading, schedule.steps)
+        if number == 1:
+            free, pairs = overlap(recording.moments)
+        for where, (call, number_of, lag) in stalls.items():
             known = worst.get(where, (call, 0, lag))
             worst[where] = known[0], max(number_of, known[1]), least(lag, known[2])
         if number >= SCHEDULES:
             break
-    return Price(tuple(Stall(where, *found) for where, found in worst.items()))
+    return Price(tuple(Stall(where, *found) for where, found in worst.items()), free, pairs)
+
+
+def overlap(moments: list[Moment]) -> tuple[int, int]:
+    """How many pairs of device operations have no order, and how many pairs there are."""
+    ops = [moment for moment in moments if not moment.on_host][:OPERATIONS]
+    free = pairs = 0
+    for at, later in enumerate(ops):
+        for earlier in ops[:at]:
+            if near(earlier.node.step, later.node.step):
+                pairs += 1
+                free += earlier.lane != later.lane and not later.knows(earlier)
+    return free, pairs
+
+
+def near(first: int | None, second: int | None) -> bool:
+    """Whether two operations are of the same step or of neighbouring ones."""
+    return first is None or second is None or abs(first - second) <= 1
 
 
 def least(first: int | None, second: int | None) -> int | None:
@@ -94,8 +128,10 @@ def least(first: int | None, second: int | None) -> int | None:
 
 def stalls_of(
     host: Host, contract: Contract, steps: list[Any]
-) -> dict[Where | None, tuple[str, int, int | None]]:
-    """The stalls of one schedule: where → (the call, most in one step, least lag)."""
+) -> tuple[dict[Where | None, tuple[str, int, int | None]], Recording]:
+    """The stalls of one schedule: where → (the call, most in one step, least lag); what was
+    recorded.
+    """
     kind = PatientRecording if host.gpu.cells_used else Recording
     recording = kind(host, contract)
     listener = Listening(recording)
@@ -109,10 +145,11 @@ def stalls_of(
         by_step[node.step] = by_step.get(node.step, 0) + 1
         call, other = known.setdefault(node.where, (described(node.call), lag))
         known[node.where] = call, least(lag, other)
-    return {
+    stalls = {
         where: (known[where][0], max(by_step.values()), known[where][1])
         for where, by_step in counts.items()
     }
+    return stalls, recording
 
 
 class Listening:
