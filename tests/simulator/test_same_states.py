@@ -108,11 +108,11 @@ def compared(
 
 
 def test_of_random_programs(kit: Any, both: Callable[..., Any]) -> None:
-    """A hundred small ones of all profiles, in which every feature occurs."""
+    """About a hundred small ones of all profiles, in which every feature occurs."""
     counts: Counter[str] = Counter()
     for profile in PROFILES:
-        counts += compared(kit, both, profile, range(26), 200)
-    assert counts["compared"] >= 100
+        counts += compared(kit, both, profile, range(24), 150)
+    assert counts["compared"] >= 95
     assert counts["BadProtocol"] + counts["NotModelled"] <= 2
     assert min(counts["holds"], counts["refuted"]) >= 30
     assert counts["hangs"] >= 8
