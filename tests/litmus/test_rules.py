@@ -1,7 +1,7 @@
 """Every rule has its place: in the front end and a litmus program, or in words and why not.
 
 `docs/rules.md` is read as it stands; its tables are compared with the rules' numbers, the front
-end's docstrings, the contract's fields, the programs beside this file and the tests of gaps.
+end's docstrings, the contract's fields, the programs of `validation/litmus` and the tests of gaps.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pytest
 
 import streamorder
 from streamorder import Contract
+from streamorder.validation import litmus
 
 FOLDER = Path(__file__).parent
 PAGE = (FOLDER.parents[1] / "docs" / "rules.md").read_text(encoding="utf-8")
@@ -62,7 +63,7 @@ def listed(cell: str) -> list[str]:
 
 ROWS = {row["Rule"]: row for row in rows("Rule")}
 GAPS = rows("Gap")
-PROGRAMS = sorted(path.stem for path in FOLDER.glob("R*.py"))
+PROGRAMS = sorted(litmus.NAMES)
 
 
 def docstrings(path: Path) -> str:
@@ -130,7 +131,7 @@ def test_every_program_is_in_its_rule_s_row(name: str) -> None:
     """A program's file and docstring name its rule, and only that rule's row names the program."""
     rule = ".".join(name.split("_")[:2])
     assert [r for r, row in ROWS.items() if name in listed(row["Litmus"])] == [rule]
-    docstring = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8")))
+    docstring = litmus.program(name).__doc__
     assert docstring is not None
     assert docstring.startswith(f"{rule}: ")
     assert "\n\nSource: " in docstring

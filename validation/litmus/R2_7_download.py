@@ -1,7 +1,7 @@
 """R2.7: HIP completes a download to pageable memory within the call: a host that must release the
-stream afterwards always hangs.
+stream afterwards always hangs. Under CUDA it may.
 
-Source: rocm-systems, rocblit.cpp.
+Source: rocm-systems, rocblit.cpp; CUDA driver API, "API synchronization behavior".
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from streamorder import Gpu
 
 OBSERVE = ("G",)
-ALLOWED = {"cuda": {"G=1"}, "hip": {"hang"}}
+ALLOWED = {"cuda": {"G=1", "hang"}, "hip": {"hang"}}
 FORBIDDEN = {"cuda": {"G=0", "G=torn"}, "hip": {"G=0", "G=1", "G=torn"}}
+DISAGREES = {"cuda": "the model never waits in this call"}
 
 
 def litmus(gpu: Gpu) -> None:
