@@ -226,6 +226,10 @@ class Effects:
         op = self._ids.get((node, phase, number or 0))
         return -1 if op is None else op.index
 
+    def identity_of(self, op: Operation) -> tuple[Node, int, int]:
+        """The call of an operation, in which phase it was issued, and as which of that phase."""
+        return next(key for key, known in self._ids.items() if known is op)
+
     def snapshot(self, node: Node, cells: tuple[int, ...], notes: dict[Any, Any]) -> int:
         """What a query asks about."""
         assert node.call is not None
