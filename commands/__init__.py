@@ -22,5 +22,7 @@ COMMANDS = {
     "plan": "AITER's prefill plan for a batch: who works on what; a picture of it",
     "doc": "a design page a protocol, generated, with pictures",
     "export": "write a protocol as a model for SPIN (Promela) or TLC (TLA+)",
+    "litmus": "the rules as small programs: the model's outcomes, or with --gpu the device's",
+    "validate": "the model and the staged slots against the GPU found here",
 }
 """Every subcommand, and what it is for."""
