@@ -13,7 +13,7 @@ from .edges import Edge, down_set
 from .linear import linear
 from .memory import POISON, UNWRITTEN, Special
 from .owners import frees, handed_on
-from .recorder import simulate, source_of, written
+from .recorder import Staged, simulate, source_of, written
 from .replay import EnginesDisagree, replay
 from .trace import Event, Touch, described
 from .verdict import MissingEdge, Site
@@ -126,9 +126,10 @@ def past_of(recording: Recording, sight: Sight, writer: Moment, before: list[Mom
         earlier = [m for m in before if m.index < writer.index]
         origin = last_writer(earlier, source) if source is not None else None
         if region.slot == sight.region.slot and source is not None and origin is not None:
-            told = owners_of(recording, source, writer, origin)
+            reader = version.moment if isinstance(version, Staged) else writer
+            told = owners_of(recording, source, reader, origin)
             if told:
-                name = named_by(writer, source)
+                name = named_by(reader, source)
                 other = named_by(origin, source)
                 past += f"; it was copied from {name}, which {placed(origin)} wrote as {other}"
                 past += told

@@ -88,6 +88,14 @@ def test_threads_take_turns_in_another_order(kit: Any, seed: int, which: int) ->
     assert all(edge.schedule for edge in verdict.missing_edges)
 
 
+@pytest.mark.parametrize(("seed", "which"), [(1667, 1), (1817, 0)])
+def test_a_staged_source_is_read_by_the_host(kit: Any, seed: int, which: int) -> None:
+    """Where a wrong version was copied from pageable memory, its story leads over the call."""
+    program, contract = kit.draw(seed, "threads"), kit.engines.CONTRACTS[which]
+    verdict = check(kit.body(program, contract), contract, steps=program.steps, limits=LIMITS)
+    assert verdict.verdict == "REFUTED"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1_000, 2_000, 100))
 @pytest.mark.parametrize("profile", PROFILES)
