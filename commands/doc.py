@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from .deciding import targets
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from ..model.protocol import Protocol
     from ..report.design import Cost
@@ -74,18 +76,61 @@ def documented(entry: Protocol, parameters: dict[str, Any]) -> tuple[Any, dict[s
     from ..report.design_page import design_page
 
     design = gather(
-        entry, costs=costs(entry, parameters), inputs=inputs(), evidence=(), **parameters
+        entry,
+        costs=costs(entry, parameters),
+        inputs=inputs(),
+        evidence=[] if parameters else evidence(entry.name),
+        **parameters,
     )
     return design, design_page(design)
 
 
 @cache
 def inputs() -> dict[str, str]:
-    """The texts that costs are made from, by name."""
+    """The texts that costs and evidence are made from, by name."""
     from ..sim.device import HERE
 
-    files = [HERE / f"{name}.toml" for name in DEVICES]
-    return {f"device {path.name}": path.read_text(encoding="utf-8") for path in files}
+    files = [*(HERE / f"{name}.toml" for name in DEVICES), *results()]
+    return {f"measured {path.name}": path.read_text(encoding="utf-8") for path in files}
+
+
+def results() -> list[Path]:
+    """The files of what GPUs did with mutants and controls."""
+    from .. import validation
+
+    return sorted((Path(validation.__path__[0]) / "results").glob("*-mutants.json"))
+
+
+def evidence(name: str) -> list[str]:
+    """What GPUs did with a protocol of the catalogue, in sentences."""
+    return [line for path in results() for line in told(json.loads(path.read_text("utf-8")), name)]
+
+
+def told(kept: dict[str, Any], name: str) -> Iterator[str]:
+    """What one file of results says of a protocol."""
+    device = kept["device"]
+    where = f"{device['device']}, {device['backend']} {device['runtime']}, {kept['date']}"
+    for row in kept["parts"].get("mutants", []):
+        if row["name"] != name:
+            continue
+        data = row["data"] or {"not_run": row["fault"]}
+        if data.get("not_run"):
+            yield f"{where}: not run: {data['not_run']}"
+            continue
+        for hazard in data["hazards"]:
+            ends = f"`{hazard['first']}` and `{hazard['second']}`"
+            if not hazard["forceable"]:
+                yield f"{where}: {ends} in the wrong order cannot be forced ({hazard['why_not']})"
+            else:
+                yield (
+                    f"{where}: {ends} forced into the wrong order, {hazard['shown']} of "
+                    f"{hazard['replays']} replays read a wrong version"
+                )
+        free, mixed = data["free"], data["jittered"]
+        yield (
+            f"{where}: unforced, {free['wrong']} of {free['runs']} runs read a wrong version; with "
+            f"random delays {mixed['wrong']} of {mixed['runs']}"
+        )
 
 
 def costs(entry: Protocol, parameters: dict[str, Any]) -> list[Cost]:

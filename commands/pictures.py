@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..model.verdict import Verdict
-    from ..report.scene import Scene
     from .parser import Parser
 
 FORMS = {
@@ -23,9 +22,10 @@ FORMS = {
     "perfetto": "a trace for Perfetto or chrome://tracing",
     "sarif": "SARIF 2.1.0, for code scanning",
     "pytest": "a regression test",
+    "torch": "a script that forces one missing edge on a GPU",
     "json": "the data",
 }
-ONE = ("svg", "mermaid")
+ONE = ("svg", "mermaid", "torch")
 """Forms that hold one missing edge: the first, or the one that `--edge` names."""
 ALWAYS = ("sarif", "json", "pytest")
 """Forms that have something to say where nothing is refuted."""
@@ -59,11 +59,8 @@ def files(options: argparse.Namespace, verdicts: list[Verdict]) -> dict[Path, st
 def rendered(form: str, path: Path, verdicts: list[Verdict], options: argparse.Namespace) -> str:
     """What goes into one file."""
     if form in ONE:
-        from ..report.drawing import Drawing
-        from ..report.mermaid import mermaid
-
-        scene = chosen(verdicts, whole(options.edge, "--edge") or 1)
-        return Drawing(scene).svg() if form == "svg" else mermaid(scene)
+        verdict, number = chosen(verdicts, whole(options.edge, "--edge") or 1)
+        return of_one(form, path, verdict, number)
     if form == "pytest":
         from ..report.regression import regression_test
 
@@ -71,15 +68,28 @@ def rendered(form: str, path: Path, verdicts: list[Verdict], options: argparse.N
     return RENDERERS[form](verdicts)
 
 
-def chosen(verdicts: list[Verdict], number: int) -> Scene:
-    """The missing edge of this number, of the first verdict that has any."""
-    from ..report.scene import scene
-
+def chosen(verdicts: list[Verdict], number: int) -> tuple[Verdict, int]:
+    """The first verdict that has missing edges, and the number of one of them."""
     verdict = next(verdict for verdict in verdicts if verdict.missing_edges)
     edges = verdict.missing_edges
     if number > len(edges):
         raise BadInput(f"--edge {number}: {verdict.name} has {len(edges)} under {verdict.contract}")
-    return scene(verdict, edges[number - 1], number)
+    return verdict, number
+
+
+def of_one(form: str, path: Path, verdict: Verdict, number: int) -> str:
+    """What shows one missing edge."""
+    edge = verdict.missing_edges[number - 1]
+    if form == "torch":
+        from ..report.torch_script import torch_script
+
+        return torch_script(verdict, edge, path.absolute().parent)
+    from ..report.drawing import Drawing
+    from ..report.mermaid import mermaid
+    from ..report.scene import scene
+
+    told = scene(verdict, edge, number)
+    return Drawing(told).svg() if form == "svg" else mermaid(told)
 
 
 def as_page(verdicts: list[Verdict]) -> str:

@@ -45,10 +45,9 @@ def regression_test(verdicts: Sequence[Verdict], folder: Path, steps: int | None
     if len({verdict.name for verdict in verdicts}) != 1:
         raise BadInput("--pytest writes a test of one protocol: name one")
     first = verdicts[0]
-    filename, _colon, function = first.name.rpartition(":")
-    imports, source = from_catalogue(first.name)
-    if filename:
-        imports, source = from_file(first, folder, function)
+    place = located(first, folder, "--pytest")
+    filename, _colon, function = place.rpartition(":")
+    imports, source = from_file(filename, function) if filename else from_catalogue(place)
     return TEMPLATE.format(
         name=first.name,
         short=function or first.name,
@@ -67,15 +66,24 @@ def from_catalogue(name: str) -> tuple[str, str]:
     return imports, f'PROTOCOL = catalogue()["{name}"]'
 
 
-def from_file(verdict: Verdict, folder: Path, function: str) -> tuple[str, str]:
+def from_file(path: str, function: str) -> tuple[str, str]:
     """How the test finds a protocol of the user's own."""
-    if verdict.where is None:
-        raise BadInput(f"--pytest: where {verdict.name} is written is not known")
-    near = os.path.relpath(Path(verdict.where.filename).resolve(), folder.resolve())
     imports = "from pathlib import Path\n\nimport pytest\n\nfrom streamorder.model.load import load"
-    path = Path(near).as_posix()
     source = f'FILE = Path(__file__).parent / "{path}"\n(PROTOCOL,) = load(f"{{FILE}}:{function}")'
     return imports, source
+
+
+def located(verdict: Verdict, folder: Path, option: str) -> str:
+    """How a file in this folder finds a protocol: its name in the catalogue, or `PATH.py:function`
+    with the path from there.
+    """
+    filename, _colon, function = verdict.name.rpartition(":")
+    if not filename:
+        return verdict.name
+    if verdict.where is None:
+        raise BadInput(f"{option}: where {verdict.name} is written is not known")
+    near = os.path.relpath(Path(verdict.where.filename).resolve(), folder.resolve())
+    return f"{Path(near).as_posix()}:{function}"
 
 
 def arguments(parameters: dict[str, Any], steps: int | None) -> str:

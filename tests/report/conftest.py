@@ -66,7 +66,8 @@ def verdict() -> Callable[..., Verdict]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test for each kind of counterexample."""
-    if "kind" in metafunc.fixturenames:
+    marks = metafunc.definition.iter_markers("parametrize")
+    if "kind" in metafunc.fixturenames and not any(mark.args[0] == "kind" for mark in marks):
         metafunc.parametrize("kind", KINDS)
 
 

@@ -52,7 +52,8 @@ def test_every_form_at_once(tmp_path: Path, command: Callable[..., Done]) -> Non
         assert (tmp_path / f"out.{form}").read_text("utf-8").startswith(start)
     for form in ("perfetto", "sarif", "json"):
         assert json.loads((tmp_path / f"out.{form}").read_text("utf-8"))
-    compile((tmp_path / "out.pytest").read_text("utf-8"), "out.pytest", "exec")
+    for form in ("pytest", "torch"):
+        compile((tmp_path / f"out.{form}").read_text("utf-8"), f"out.{form}", "exec")
 
 
 def test_colours_stay_out_of_files(
@@ -101,7 +102,7 @@ REFUSALS: dict[str, tuple[list[str], str]] = {
     ),
     "an edge of nothing": (
         ["explain", TWO, "--html", "new.html", "--edge", "1"],
-        "--edge chooses what --svg or --mermaid",
+        "--edge chooses what --svg or --mermaid or --torch shows",
     ),
     "no folder": (
         ["explain", REUSE, "--json", "new.json", "--html", "new/new.html"],

@@ -17,6 +17,7 @@ from streamorder.report.regression import regression_test
 from streamorder.report.sarif import sarif
 from streamorder.report.scene import scenes
 from streamorder.report.text import one
+from streamorder.report.torch_script import torch_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,21 @@ RENDERERS: dict[str, Callable[[Verdict, Any], str]] = {
     "data": lambda verdict, _folder: in_json(verdict.as_data()),
     "pytest": lambda verdict, folder: regression_test([verdict], folder),
 }
+
+
+ACCESSES = ("stale-read", "torn-copy", "slot-reuse", "use-after-free", "reused-address", "in-order")
+
+
+@pytest.mark.parametrize("kind", ACCESSES)
+def test_torch_script(
+    kind: str,
+    verdict: Callable[..., Verdict],
+    snapshot: Callable[[str, str], None],
+    request: pytest.FixtureRequest,
+) -> None:
+    """The script that forces it, for what two accesses show."""
+    found = verdict(kind)
+    snapshot(torch_script(found, found.missing_edges[0], request.path.parent), f"{kind}.torch")
 
 
 @pytest.mark.parametrize("renderer", RENDERERS)
