@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 
@@ -13,11 +15,7 @@ from streamorder.validation.litmus import NAMES
 
 def has_gpu() -> bool:
     """Whether torch is here and finds a device."""
-    try:
-        import torch
-    except ImportError:
-        return False
-    return torch.cuda.is_available()
+    return find_spec("torch") is not None and import_module("torch").cuda.is_available()
 
 
 needs_no_gpu = pytest.mark.skipif(has_gpu(), reason="this machine has a GPU")

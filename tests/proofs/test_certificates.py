@@ -19,7 +19,7 @@ SAFE = [name for name in catalogue() if name.startswith("fp8-prefill/staged")]
 FLAGS = "fp8-prefill/staged-stuck-both"
 
 
-LARGEST = {"slots": 16, "layers": 61}
+LARGEST: dict[str, Any] = {"slots": 16, "layers": 61}
 
 
 def parameters(name: str) -> list[dict[str, Any]]:
