@@ -115,6 +115,9 @@ def read_pan(said: str, spent: dict[str, float], memory: float) -> Finding:
         outcome, why = "UNDETERMINED", "memory or depth"
     else:
         outcome, why = "HOLDS", ""
+    # Its own figure: what the kernel counts begins with the process that started it.
+    own = re.findall(r"([\d.]+)\s+total actual memory usage", said)
+    memory = float(own[-1]) if own else memory
     return Finding(
         "SPIN", outcome, number(r"([\d.e+]+) states, stored", said),
         number(r"([\d.e+]+) transitions", said), spent, memory, why,

@@ -41,6 +41,7 @@ def promela(
     kept: Iterable[str] = (),
     broken: Iterable[str] = (),
     batched: bool = False,
+    compared: bool = True,
     **parameters: Any,
 ) -> str:
     """A protocol as a Promela model, for SPIN.
@@ -56,6 +57,7 @@ def promela(
         broken: those that it does not keep.
         batched: what a thread issues in a row to a stream of its own is one message. It is decided
             alike and leaves SPIN's partial-order reduction more to do; more fits into a channel.
+        compared: the heading says what `check` decides; without, nothing is decided first.
         parameters: the protocol's own, such as `slots=3`.
 
     Raises:
@@ -64,7 +66,7 @@ def promela(
     from .heading import promela_heading
     from .promela import Promela
 
-    subject, layout = prepared(target, contract, steps, (kept, broken), parameters)
+    subject, layout = prepared(target, contract, steps, (kept, broken), parameters, compared)
     model = Promela(layout, batched=batched)
     body = list(model.lines())
     return "\n".join([*promela_heading(subject, layout, model), *body]) + "\n"
@@ -78,6 +80,7 @@ def tla(
     steps: int = STEPS,
     kept: Iterable[str] = (),
     broken: Iterable[str] = (),
+    compared: bool = True,
     **parameters: Any,
 ) -> str:
     """A protocol as a TLA+ specification, for TLC with the configuration `TLC_CONFIG`.
@@ -92,7 +95,7 @@ def tla(
         raise BadInput(
             f"a TLA+ module needs an identifier for a name, not {module!r}: rename the file"
         )
-    subject, layout = prepared(target, contract, steps, (kept, broken), parameters)
+    subject, layout = prepared(target, contract, steps, (kept, broken), parameters, compared)
     first, *rest = Tla(layout).lines(module)
     return "\n".join([first, *tla_heading(subject, layout, module), *rest]) + "\n"
 
@@ -103,6 +106,7 @@ def prepared(
     steps: int,
     said: tuple[Iterable[str], Iterable[str]],
     parameters: dict[str, Any],
+    compared: bool,
 ) -> tuple[Subject, Layout]:
     """Decide the protocol, which also refuses bad ones, and trace it."""
     from .flow import Flow
@@ -114,7 +118,7 @@ def prepared(
         raise BadInput(f"--steps must be a positive whole number, not {steps!r}")
     reading = read(promised, *said)
     body = target.bind(parameters)
-    verdict = decided(target, reading, steps, parameters)
+    verdict = decided(target, reading, steps, parameters) if compared else ""
     try:
         flow = Flow(body, reading, steps, promised.uncertain)
     except NotModelled as error:

@@ -71,7 +71,8 @@ def about(subject: Subject, layout: Layout) -> Iterator[str]:
     for field in subject.open_promises:
         here = "kept" if getattr(subject.reading, field) else "broken"
         yield f"{subject.contract.name} leaves {field} open; here it is {here}."
-    yield f"`streamorder check` says for these bounds: {subject.verdict}."
+    if subject.verdict:
+        yield f"`streamorder check` says for these bounds: {subject.verdict}."
     named = ", ".join(f"{number} {words}" for number, words in versions(layout))
     yield f"Versions are numbers: {named}." if named else "Versions are numbers."
 
