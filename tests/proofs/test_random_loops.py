@@ -137,7 +137,8 @@ def compared(seeds: range, contract: str) -> Counter[str]:
         counts[found.verdict] += 1
         if found.outcome is Outcome.PROVED:
             bounded = check(body, contract, steps=4 if found.executions > 1 else LONG)
-            assert bounded.outcome is Outcome.HOLDS, seed
+            assert bounded.outcome in {Outcome.HOLDS, Outcome.UNDETERMINED}, seed
+            counts[f"bounded {bounded.verdict}"] += 1
             assert all(confirm(body, proof) is None for proof in found.certificates), seed
             states = max(len(proof.states) for proof in found.certificates)
             by_machine = check(
@@ -156,7 +157,7 @@ def compared(seeds: range, contract: str) -> Counter[str]:
 def test_proofs_are_confirmed(contract: str) -> None:
     """No proof is contradicted; proofs and refutations both occur often, also with choices."""
     counts = compared(range(120), contract)
-    assert counts["PROVED"] > 30, counts
+    assert counts["PROVED"] == counts["bounded HOLDS"] > 30, counts
     assert counts["REFUTED"] > 30, counts
     assert counts["machine HOLDS"] > 20, counts
 
@@ -164,5 +165,7 @@ def test_proofs_are_confirmed(contract: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("contract", ["cuda", "hip"])
 def test_many_proofs_are_confirmed(contract: str) -> None:
-    """The same over two thousand loops."""
-    assert compared(range(1_000, 3_000), contract)["PROVED"] > 300
+    """The same over two thousand loops; hardly one is too large without a proof."""
+    counts = compared(range(1_000, 3_000), contract)
+    assert counts["PROVED"] > 300, counts
+    assert counts["bounded UNDETERMINED"] < 0.01 * counts["PROVED"], counts
