@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: check test lint torch clean FORCE
+.PHONY: check test lint torch site clean FORCE
 .NOTPARALLEL:
 
 check: $(VENV)/base.stamp
@@ -33,7 +33,7 @@ torch: .torch/stamp
 	@touch $@
 
 site: $(VENV)/test.stamp
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) .torch build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
