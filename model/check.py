@@ -95,13 +95,16 @@ def check(
         limits or Limits(),
     )
     started = time.perf_counter()
-    try:
-        size, decisions = decided(question, promised, steps)
-    except NotModelled as error:
-        size, decisions = steps or FIRST_SIZE, [(promised, not_modelled(error))]
+    size = steps or FIRST_SIZE
+    decisions = tried(question, promised, size)
     verdict = concluded(question, promised, size, decisions)
     if prove and steps is None and engine == "order" and verdict.outcome is Outcome.HOLDS:
         verdict = for_every_size(question, promised, verdict)
+    if steps is None and (verdict.outcome is Outcome.HOLDS or runtime is not None):
+        size, decisions = grown(question, promised, decisions)
+    if verdict.outcome is Outcome.HOLDS:
+        why, verdict = verdict.unproved, concluded(question, promised, size, decisions)
+        verdict = verdict._replace(unproved=why if verdict.outcome is Outcome.HOLDS else None)
     if not verdict.as_expected and question.parameters != target.parameters:
         # What the catalogue states it states for the defaults.
         verdict = verdict._replace(expected=None)
@@ -169,15 +172,30 @@ def decided(
     question: Question, contract: Contract, steps: int | None
 ) -> tuple[int, list[tuple[Contract, Decision]]]:
     """Decide for the steps given, or for as many as it takes to use everything twice."""
-    if steps is not None:
-        return steps, by_reading(question, contract, steps)
-    size, decisions = FIRST_SIZE, by_reading(question, contract, FIRST_SIZE)
+    size = steps or FIRST_SIZE
+    decisions = by_reading(question, contract, size)
+    return (size, decisions) if steps else grown(question, contract, decisions)
+
+
+def tried(question: Question, contract: Contract, size: int) -> list[tuple[Contract, Decision]]:
+    """The decisions for a size; undecided where the protocol uses what is not modelled."""
+    try:
+        return by_reading(question, contract, size)
+    except NotModelled as error:
+        return [(contract, not_modelled(error))]
+
+
+def grown(
+    question: Question, contract: Contract, decisions: list[tuple[Contract, Decision]]
+) -> tuple[int, list[tuple[Contract, Decision]]]:
+    """From decisions for the first size on, as many steps as it takes to use everything twice."""
+    size = FIRST_SIZE
     while size < LARGEST_SIZE and all(d.holds and d.once for _c, d in decisions):
         if any(
             d.branches and max(d.executions, d.states // 50) > size * size for _c, d in decisions
         ):
             break
-        larger = by_reading(question, contract, size * 2)
+        larger = tried(question, contract, size * 2)
         stuck = [d.once for _c, d in larger] == [d.once for _c, d in decisions]
         stuck &= not any(IDLE_LOOP in d.once for _c, d in larger)
         size, decisions = size * 2, larger
@@ -195,7 +213,7 @@ def for_every_size(question: Question, contract: Contract, verdict: Verdict) -> 
     found = prove_readings(question.body, contract, question.parameters, seconds)
     if isinstance(found, Refuted):
         size = max(1, found.steps)
-        refuted = concluded(question, contract, size, by_reading(question, contract, size))
+        refuted = concluded(question, contract, size, tried(question, contract, size))
         if refuted.outcome is not Outcome.HOLDS:
             return refuted
         found = "with no steps at all it is refuted" if not found.steps else DOUBTED
