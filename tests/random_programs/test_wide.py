@@ -15,6 +15,9 @@ import pytest
 
 from streamorder.model.errors import BadProtocol, BudgetSpent, NotModelled
 
+# One worker draws the population for all that look at it.
+LOOKS = pytest.mark.xdist_group("wide")
+
 PROGRAMS = 65
 STATES = 3_000
 AT_LEAST = 0.2
@@ -84,11 +87,13 @@ def population(kit: Any) -> list[Compared]:
     ]
 
 
+@LOOKS
 def test_engines_agree(population: list[Compared]) -> None:
     """Under both contracts, and several readings of each."""
     assert [(each.profile, each.seed) for each in population if differs(each)] == []
 
 
+@LOOKS
 def test_few_programs_are_left_out(population: list[Compared]) -> None:
     """Hardly one is refused, few are too large."""
     why_not = Counter(each.why_not for each in population)
@@ -96,6 +101,7 @@ def test_few_programs_are_left_out(population: list[Compared]) -> None:
     assert why_not["BudgetSpent"] < 0.15 * len(population)
 
 
+@LOOKS
 def test_verdicts_are_frequent(population: list[Compared]) -> None:
     """One program of five at least is refuted, one holds, and one of twenty hangs."""
     facts = [each.machine for each in population if each.machine is not None]
@@ -105,6 +111,7 @@ def test_verdicts_are_frequent(population: list[Compared]) -> None:
     assert sum(bool(found.wrongs and not found.races) for found in facts) >= 5
 
 
+@LOOKS
 def test_the_order_engine_decides_most(population: list[Compared]) -> None:
     """Of the programs with cells, at least half."""
     mine = [each.order.undecided for each in population if each.cells and each.order]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -72,10 +72,13 @@ def refuted() -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each refuted entry."""
+    """One test for each refuted entry; one worker repairs an entry for all its tests."""
     if "refuted_name" in metafunc.fixturenames:
-        marked = [
-            pytest.param(name, marks=pytest.mark.slow) if name.startswith(HEAVY) else name
-            for name in refuted()
-        ]
-        metafunc.parametrize("refuted_name", marked)
+        metafunc.parametrize("refuted_name", [marked(name) for name in refuted()])
+
+
+def marked(name: str) -> Any:
+    """An entry as a parameter."""
+    marks = [pytest.mark.xdist_group(name)]
+    marks += [pytest.mark.slow] if name.startswith(HEAVY) else []
+    return pytest.param(name, marks=marks)
