@@ -18,7 +18,7 @@ from .calls import OPERATIONS
 from .direct import refusals
 from .errors import BadProtocol
 from .gpu import Gpu
-from .shared_state import frozen
+from .shared_state import frozen, held, untouched
 from .trace import described
 from .where import Where, caller
 
@@ -112,6 +112,7 @@ class Host:
         self.born: dict[object, int | None] = {}
         self.roots: dict[Node, Callable[[], None]] = {}
         self.shared: list[tuple[Node, object]] = []
+        self.held: list[tuple[Any, list[Any]]] = []
         self.root = self._start(0, lambda: body(self.gpu))
 
     def _start(self, thread: int, body: Callable[[], None]) -> Node:
@@ -126,6 +127,7 @@ class Host:
             assert node.call is not None
             _verb, thread, fn, args = node.call
             self.shared.append((node, frozen((fn, args), where=node.where)))
+            self._hold()
             node.spawned = self._start(thread.slot, lambda: self._run_thread(fn, args))
         return node.spawned
 
@@ -153,7 +155,12 @@ class Host:
             node.step, node.allowed = run.step, run.allowed
         self._check_shared()
 
+    def _hold(self) -> None:
+        self.held = held(part for node, _ in self.shared for part in (node.call or ())[2:])
+
     def _check_shared(self) -> None:
+        if untouched(self.held):
+            return
         for node, before in self.shared:
             assert node.call is not None
             if frozen(node.call[2:], where=node.where) != before:
@@ -163,6 +170,7 @@ class Host:
                     "arguments of gpu.thread() or through a gpu.queue()",
                     str(node.where),
                 )
+        self._hold()
 
     def _replay(self, node: Node) -> Run:
         """A fresh greenlet that has come to this node; refuses host code that went elsewhere."""

@@ -10,6 +10,7 @@ from array import array
 from collections import deque
 from enum import Enum
 from functools import cache, partial
+from operator import is_
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,17 @@ from .memory import Region
 from .objects import Handle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .where import Where
 
 CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range, frozenset)
 OPAQUE = (type, Enum, ModuleType, BuiltinFunctionType, CodeType, Gpu, Handle, Region)
+KNOWN = (
+    *(list, tuple, deque, dict, set, frozenset, bytearray, array),
+    *(MethodType, FunctionType, partial),
+)
+"""What is known by its parts alone; anything else is one object among others."""
 
 
 def frozen(thing: object, where: Where | None = None) -> object:
@@ -33,6 +41,36 @@ def frozen(thing: object, where: Where | None = None) -> object:
     position is state.
     """
     return _freeze(thing, {}, where)
+
+
+def held(things: Iterable[object]) -> list[tuple[Any, list[Any]]]:
+    """Everything changeable that can be reached from these, each with its parts: while the parts
+    are kept, none of them can be taken for a later object at the same address.
+    """
+    seen: set[int] = set()
+    found: list[tuple[Any, list[Any]]] = []
+    waiting = list(things)
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or isinstance(one, (*CONSTANTS, *OPAQUE)):
+            continue
+        seen.add(id(one))
+        parts = _parts(one)
+        waiting.extend(parts)
+        if not isinstance(one, tuple):
+            found.append((one, parts))
+    return found
+
+
+def untouched(holding: list[tuple[Any, list[Any]]]) -> bool:
+    """Whether each part is the very object that it was: then nothing has changed, and nothing
+    needs to be compared. If not, something may have.
+    """
+    return all(_same(_parts(thing), parts) for thing, parts in holding)
+
+
+def _same(now: list[Any], before: list[Any]) -> bool:
+    return len(now) == len(before) and all(map(is_, now, before))
 
 
 def _freeze(thing: Any, seen: dict[int, int], where: Where | None) -> object:
@@ -49,7 +87,8 @@ def _freeze(thing: Any, seen: dict[int, int], where: Where | None) -> object:
             "state; threads may share API objects only",
             str(where) if where else None,
         )
-    return id(type(thing)), tuple(_freeze(part, seen, where) for part in _parts(thing))
+    kind = id(type(thing)) if isinstance(thing, KNOWN) else id(thing)
+    return kind, tuple(_freeze(part, seen, where) for part in _parts(thing))
 
 
 def _parts(thing: Any) -> list[Any]:
@@ -69,7 +108,7 @@ def _parts(thing: Any) -> list[Any]:
         return [thing.func, thing.args, thing.keywords]
     slots = [name for cls in type(thing).__mro__ for name in getattr(cls, "__slots__", ())]
     fields = [getattr(thing, name) for name in slots if hasattr(thing, name)]
-    return [*fields, *_parts(getattr(thing, "__dict__", {})), id(thing)]
+    return [*fields, *_parts(getattr(thing, "__dict__", {}))]
 
 
 def _reached_by(fn: FunctionType) -> list[Any]:
