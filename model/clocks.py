@@ -249,10 +249,6 @@ class Clocks:
         """Where an operation belongs that is carried out later."""
         return None
 
-    def place(self) -> Any:
-        """Where we are."""
-        return None
-
     def back_to(self, place: Any) -> None:
         """What follows belongs to an earlier call."""
 

@@ -158,7 +158,7 @@ class Deferring:
     def carry_out(self, op: Deferred) -> None:
         """Tell the clocks of an operation, as of the call that issued it."""
         clocks = self.clocks
-        back = clocks.place(), clocks.host
+        host = clocks.host
         before = self.frontier(op.before)
         clocks.back_to(op.origin)
         clocks.host = op.host
@@ -170,8 +170,8 @@ class Deferring:
             self.signals.setdefault(op.sets[0], []).append(Signal(op.sets[1], op.at))
         if op.awaits is not None:
             self.waits.append(Wait(*op.awaits, op.at, by))
-        clocks.host = back[1]
-        clocks.back_to(back[0])
+        # Where it belongs needs no way back: each step of a thread says that anew.
+        clocks.host = host
 
     def frontier(self, mask: int) -> Frontier:
         """The clocks' frontier of operations that are done."""

@@ -33,6 +33,12 @@ def plain(gpu: Gpu, kernels: int = 2) -> None:
         gpu.launch("k", stream)
 
 
+def test_a_long_run_looks_at_the_clock() -> None:
+    """Both readings of one schedule do, now and then, and go on while there is time."""
+    verdict = check(plain, kernels=50_000)
+    assert (verdict.outcome, verdict.ops) == (Outcome.HOLDS, 50_000)
+
+
 def paths(gpu: Gpu) -> None:
     """Take one of 16 paths; the last of them races."""
     d, s, t = gpu.device("d"), gpu.stream("s"), gpu.stream("t")
