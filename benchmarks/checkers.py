@@ -121,7 +121,7 @@ def command(cell: Cell) -> list[str]:
     for name, value in cell.parameters.items():
         words += [f"--{name}", str(value)]
     if cell.queues == "one":
-        return [*words, "--runtime", "rocm-10", "--env", "GPU_MAX_HW_QUEUES=1"]
+        return [*words, "--runtime", "cuda-13", "--env", "CUDA_DEVICE_MAX_CONNECTIONS=1"]
     return [*words, "--contract", "cuda"]
 
 

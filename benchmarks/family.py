@@ -47,14 +47,16 @@ class Cell(NamedTuple):
 
 
 def cells(quick: bool) -> list[Cell]:
-    """The grid, or every other number of steps of some series, each from few steps to many."""
+    """The grid, or every other number of steps of some series, each from few steps to many; on one
+    queue also a single step, as two are too many for most of the others.
+    """
     steps, layers = (STEPS[::2] if quick else STEPS), LAYERS
     settings = [("own", 1), ("own", 2), ("one", 2)] if quick else SETTINGS
     return [
         Cell(queues, threads, layer, step)
         for queues, threads in settings
         for layer in layers
-        for step in steps
+        for step in ((1, *steps) if queues == "one" else steps)
     ]
 
 

@@ -78,6 +78,19 @@ def staged_threads(gpu: Gpu, threads: int, slots: int, layers: int) -> None:
         thread.join()
 
 
+def idle(gpu: Gpu) -> None:
+    """A host thread with a loop of nothing."""
+    for _n in gpu.steps():
+        pass
+
+
+@protocol("idle-threads", threads=2)
+def idle_threads(gpu: Gpu, threads: int) -> None:
+    """Several host threads that make no call."""
+    for started in [gpu.thread(idle, gpu) for _ in range(threads)]:
+        started.join()
+
+
 def program(name: str) -> Protocol:
     """A program of this file or of the catalogue."""
     own = {one.name: one for one in (own_streams, one_stream, one_lock, staged_threads)}

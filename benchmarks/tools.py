@@ -23,17 +23,20 @@ MEGABYTES = 8192
 
 
 def order(cell: Cell, seconds: float) -> dict[str, Any]:
-    """Streamorder's engine `order`: with one queue, what the runtime's contract gives, which holds
-    on every queue map, and what a runtime with one queue makes of it.
+    """Streamorder's engine `order`: with one queue, what CUDA's contract gives, which holds on
+    every queue map, and what a runtime with one queue makes of it.
     """
-    from programs import staged_threads
+    from programs import idle_threads, staged_threads
 
     from streamorder import Limits, check
 
     runtime: dict[str, Any] = {"contract": "cuda"}
     if cell.queues == "one":
-        runtime = {"runtime": "rocm-10", "env": {"GPU_MAX_HW_QUEUES": "1"}}
+        runtime = {"runtime": "cuda-13", "env": {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}}
     limits = Limits(executions=MOST_STATES, states=MOST_STATES, seconds=seconds)
+    # Modules are loaded when they are first needed. That is part of starting, as a compilation is:
+    # it is in the time of the whole command.
+    check(idle_threads, steps=1, **runtime, threads=cell.threads)
     started = time.perf_counter()
     verdict = check(staged_threads, steps=cell.steps, limits=limits, **runtime, **cell.parameters)
     took = time.perf_counter() - started

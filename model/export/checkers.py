@@ -18,6 +18,9 @@ from .export import TLC_CONFIG
 DEPTHS = (100_000, 10_000_000)
 """How deep pan searches: further where the first was too small, as it is no verdict then."""
 
+INTERRUPTED = "interrupted at the deadline"
+"""What is added to what a command says that was ended."""
+
 
 class Finding(NamedTuple):
     """What a model checker found.
@@ -91,8 +94,11 @@ def spin(
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "model.pml").write_text(model, encoding="utf-8")
         deadline = time.monotonic() + seconds
-        spent["generation"] = timed(generate, folder, deadline)[0]
-        spent["compilation"] = timed([*build, "-o", "pan", "pan.c"], folder, deadline)[0]
+        stages = {"generation": generate, "compilation": [*build, "-o", "pan", "pan.c"]}
+        for stage, words in stages.items():
+            spent[stage], said, memory = timed(words, folder, deadline)
+            if INTERRUPTED in said:
+                return read_pan(said, spent, memory)
         spent["search"], said, memory = search(DEPTHS[0], folder, deadline)
         if "search depth too small" in said:
             spent["search"], said, memory = search(DEPTHS[1], folder, deadline)
@@ -108,7 +114,7 @@ def read_pan(said: str, spent: dict[str, float], memory: float) -> Finding:
     """What pan's report means. Without errors it is a pass only if the search was complete."""
     errors = re.search(r"errors: (\d+)", said)
     if errors is None:
-        outcome, why = "UNDETERMINED", "time" if "interrupted" in said else last_line(said)
+        outcome, why = "UNDETERMINED", "time" if INTERRUPTED in said else last_line(said)
     elif errors[1] != "0":
         outcome, why = "REFUTED", ""
     elif "search depth too small" in said or "not completed" in said:
@@ -153,7 +159,8 @@ def timed(
 ) -> tuple[float, str, float]:
     """Run a command: its wall time, what it says, and its peak memory in MB.
 
-    Ended at the deadline (on `time.monotonic`), it says `interrupted` last.
+    Ended at the deadline (on `time.monotonic`), it says `INTERRUPTED` last. Raises `CannotRunHere`
+    for one that failed by itself, unless it `fails` by what it finds.
     """
     started = time.perf_counter()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
@@ -161,8 +168,8 @@ def timed(
         status, used, late = waited(child, deadline)
         took = time.perf_counter() - started
         said.seek(0)
-        text = said.read() + ("\ninterrupted" if late else "")
-    if status and not fails:
+        text = said.read() + (f"\n{INTERRUPTED}" if late else "")
+    if status and not late and not fails:
         raise CannotRunHere(f"{Path(words[0]).name} failed: {last_line(text)}")
     return took, text, used
 

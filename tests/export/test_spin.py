@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from streamorder import Gpu, catalogue, check, promela
+from streamorder.model.export import checkers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,3 +145,14 @@ def test_a_search_cut_short_is_no_verdict(spin: Any, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(checkers, "DEPTHS", (10, 20))
     assert spin(promela(catalogue()["fp8-prefill/staged"], "cuda")).outcome == "UNDETERMINED"
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.02])
+def test_out_of_time_is_undetermined(spin: Any, seconds: float) -> None:
+    """At whatever stage its time is over, it is no verdict and no failure."""
+    model = promela(
+        catalogue()["fp8-prefill/staged"], "cuda", broken=("null_sync_covers_blocking",)
+    )
+    assert spin(model).outcome == "HOLDS"
+    found = checkers.spin(model, compiler="gcc -O2", seconds=seconds)
+    assert (found.outcome, found.why) == ("UNDETERMINED", "time")

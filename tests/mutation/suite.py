@@ -124,8 +124,9 @@ class Tree:
             return Ran((f"no end within {limit} s",), seconds)
         if code in {0, 5}:  # passed; or nothing collected
             return Ran((), seconds)
-        if code == 4:
-            raise SystemExit(f"pytest refused its arguments:\n{said}")
+        if code == 4 or (limit is None and code != 1):
+            # Without a fault tests may fail, and are left out; what cannot start sees everything.
+            raise SystemExit(f"pytest ended with {code}:\n{said}")
         return Ran(tuple(OUTCOME.findall(said)) or ("pytest itself",), seconds)
 
 
