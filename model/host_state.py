@@ -9,11 +9,10 @@ cannot be seen through (a generator, a clock, somebody's C object) makes a proof
 from __future__ import annotations
 
 import builtins
-import dis
 import sys
 from collections import deque
 from enum import Enum
-from functools import cache, partial
+from functools import partial
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -24,6 +23,7 @@ from types import (
 )
 from typing import TYPE_CHECKING, Any
 
+from .code_names import ATTRIBUTES, GLOBALS, IMPORTS, names
 from .errors import Unprovable
 from .gpu import Gpu
 from .memory import Expectation, Idempotent, Opaque, Pairs, Region, Special
@@ -33,7 +33,7 @@ from .step import Step
 from .where import is_internal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
 
 SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), range, Special)
@@ -76,7 +76,6 @@ PURE_BUILTINS = frozenset(
         "sum",
         "super",
         "tuple",
-        "type",
         "zip",
         "property",
         "staticmethod",
@@ -89,8 +88,17 @@ PURE_BUILTINS = frozenset(
 OF_GPU = frozenset(vars(Gpu(0))) | {"loop", "reading", "_call"}
 SUBCLASSED = (int, float, complex, str, bytes, list, tuple, dict, set, frozenset, deque)
 ENDED = (bool, Pairs)
-INNARDS = frozenset({"serial", "serials", "slot", "cells", "regions", "syncs", "frontier"})
-"""Attributes of API objects that count what was made or issued: another number in every step."""
+INNARDS = frozenset(
+    {"serial", "serials", "slot", "cells", "regions", "syncs", "frontier"}
+    | {"attrgetter", "methodcaller", "format", "format_map"}
+)
+"""Attributes of API objects that count what was made or issued: another number in every step; and
+what reaches attributes that no code names.
+"""
+PLAIN_BASES = PURE_MODULES | {"builtins", "streamorder"}
+ORDERED = (int, str, bytes, type(None))
+"""Elements whose order in a set depends on what was put and taken alone."""
+OF_ENUM = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_", "_hashable_values_"})
 HARMLESS = frozenset({"__init__", "__name__", "__enter__", "__exit__", "__len__", "__post_init__"})
 
 
@@ -108,6 +116,7 @@ class HostState:
         self.kept: list[object] = []
         self.temporaries: dict[Handle, int] = {}
         self.operations: dict[Ticket, int] = {}
+        self.sets = self.pops = False
         self.walks: tuple[tuple[Any, Callable[[Any], tuple[Any, ...]]], ...] = (
             (FunctionType, self.function),
             (MethodType, self.method),
@@ -116,14 +125,20 @@ class HostState:
             (type, self.cls),
             ((staticmethod, classmethod), self.wrapper),
             (property, self.attribute),
+            (deque, self.queue),
+            (partial, self.applied),
+            (Protocol, self.protocol),
         )
 
     def of_frames(self, frames: Iterable[FrameType]) -> tuple[Any, ...]:
         """The normal form of everything that these frames and their code can reach."""
-        return tuple(
+        found = tuple(
             (self.code(frame.f_code, frame.f_globals), self.mapping(frame.f_locals))
             for frame in frames
         )
+        if self.sets and self.pops:
+            raise Unprovable("the loop can reach a set and a pop(): which element comes is hidden")
+        return found
 
     def of(self, thing: Any) -> Any:
         """The normal form of a thing."""
@@ -135,8 +150,8 @@ class HostState:
             return "step", self.now - thing.number
         if isinstance(thing, (Handle, Region, Ticket)):
             return self.of_api(thing)
-        if isinstance(thing, (Protocol, CodeType)):
-            return type(thing).__name__
+        if isinstance(thing, CodeType):
+            return "code"
         if isinstance(thing, Gpu):
             return "Gpu", self.mapping({n: v for n, v in vars(thing).items() if n not in OF_GPU})
         if id(thing) in self.numbers:
@@ -156,7 +171,7 @@ class HostState:
     def handle(self, thing: Handle) -> tuple[Any, ...]:
         """An API object: by its serial number, or by its place where a step made it."""
         if not self.is_temporary(thing):
-            return type(thing).__name__, thing.serial
+            return type(thing).__name__, thing.serial, thing.name
         number = self.temporaries.setdefault(thing, len(self.temporaries))
         return type(thing).__name__, "temporary", number
 
@@ -169,22 +184,27 @@ class HostState:
             and type(thing) not in ENDED
         ):
             return self.derived(thing, name)
-        if isinstance(thing, (list, tuple, deque)):
+        if isinstance(thing, (list, tuple)):
             return name, tuple(self.of(part) for part in thing)
         if isinstance(thing, dict):
             return name, self.mapping(thing)
         if isinstance(thing, (set, frozenset)):
-            return name, tuple(sorted((self.of(part) for part in thing), key=repr))
+            return name, self.elements(thing)
         if isinstance(thing, (Expectation, Idempotent, Pairs, Opaque)):
             return name, self.fields(thing)
-        if isinstance(thing, partial):
-            return name, self.of(thing.func), self.of(thing.args), self.of(thing.keywords)
         return self.callable_or_instance(thing, name)
+
+    def elements(self, thing: set[Any] | frozenset[Any]) -> tuple[Any, ...]:
+        """What a set holds, in the order in which it is gone through, where that is its own."""
+        self.sets |= type(thing) is set
+        found = [self.of(part) for part in thing]
+        plain = all(isinstance(part, ORDERED) for part in thing)
+        return tuple(found if plain else sorted(found, key=repr))
 
     def derived(self, thing: Any, name: str) -> tuple[Any, ...]:
         """An instance of a subclass of a builtin: only named tuples hold nothing else."""
         if isinstance(thing, Enum):
-            return name, thing.name
+            return self.member(thing, name)
         if not isinstance(thing, tuple) or getattr(thing, "__dict__", None):
             raise Unprovable(f"the loop can reach a {name}, a builtin with attributes of its own")
         own = "class" if is_foreign(type(thing)) else self.of(type(thing))
@@ -196,19 +216,46 @@ class HostState:
             if isinstance(thing, kind):
                 return walk(thing)
         if isinstance(thing, Enum):
-            return name, thing.name
+            return self.member(thing, name)
         if type(thing).__module__ in PURE_MODULES:
-            return name, repr(thing)
+            return name, self.fields(thing) or repr(thing)
         if is_foreign(type(thing)):
             raise Unprovable(
                 f"the loop can reach a {name}, whose state cannot be seen: a proof knows numbers, "
                 "strings, containers, API objects and the protocol's own classes"
             )
+        for base in type(thing).__mro__:
+            if base.__module__ not in PLAIN_BASES and is_foreign(base):
+                raise Unprovable(f"the loop can reach a {name}, which is a {base.__qualname__}")
+            # Of the builtins only exceptions show what they hold.
+            shown = issubclass(base, BaseException) or base is object
+            if base.__module__ == "builtins" and not shown:
+                raise Unprovable(
+                    f"the loop can reach a {name}, whose state as {base.__qualname__} is hidden"
+                )
         return name, self.of(type(thing)), self.fields(thing)
+
+    def member(self, thing: Enum, name: str) -> tuple[Any, ...]:
+        """A member of an enumeration, with what else was put into it."""
+        own = {n: v for n, v in vars(thing).items() if n not in OF_ENUM}
+        return name, thing.name, self.mapping(own)
 
     def method(self, thing: Any) -> tuple[Any, ...]:
         """A bound method."""
         return "method", self.of(thing.__self__), self.of(thing.__func__)
+
+    def queue(self, thing: deque[Any]) -> tuple[Any, ...]:
+        """A deque, with how much it can hold."""
+        return "deque", thing.maxlen, tuple(self.of(part) for part in thing)
+
+    def applied(self, thing: Any) -> tuple[Any, ...]:
+        """A function with some of its arguments."""
+        parts = thing.func, thing.args, thing.keywords, vars(thing)
+        return "partial", *(self.of(part) for part in parts)
+
+    def protocol(self, thing: Protocol) -> tuple[Any, ...]:
+        """Another protocol, which the loop may call."""
+        return "protocol", self.of(thing.body), self.of(thing.parameters)
 
     def wrapper(self, thing: Any) -> tuple[Any, ...]:
         """A static or class method."""
@@ -220,8 +267,9 @@ class HostState:
 
     def fields(self, thing: Any) -> tuple[Any, ...]:
         """An instance's attributes."""
-        slots = [n for cls in type(thing).__mro__ for n in getattr(cls, "__slots__", ())]
-        known = {n: getattr(thing, n) for n in slots if hasattr(thing, n)}
+        known = dict(slots_of(thing))
+        if isinstance(thing, BaseException):
+            known["args"] = thing.args
         return self.mapping({**known, **getattr(thing, "__dict__", {})})
 
     def mapping(self, thing: Any) -> tuple[Any, ...]:
@@ -237,17 +285,21 @@ class HostState:
         named = self.code(thing.__code__, thing.__globals__)
         return "function", thing.__qualname__, cells, defaults, self.mapping(thing.__dict__), named
 
-    def code(self, code: CodeType, names: dict[str, Any]) -> tuple[Any, ...]:
+    def code(self, code: CodeType, known: dict[str, Any]) -> tuple[Any, ...]:
         """The globals that a piece of code, or code within it, can name."""
         found = []
-        for name in attribute_names(code):
+        for name in names(code, IMPORTS):
+            if name.partition(".")[0] not in PURE_MODULES | {"streamorder"}:
+                raise Unprovable(f"the loop imports {name!r}, which may hold state")
+        for name in names(code, ATTRIBUTES):
+            self.pops |= name == "pop"
             if name in INNARDS or (name.startswith("__") and name not in HARMLESS):
                 raise Unprovable(
                     f"the loop uses .{name}, through which it can see what a proof does not"
                 )
-        for name in global_names(code):
-            if name in names:
-                found.append((name, self.of(names[name])))
+        for name in names(code, GLOBALS):
+            if name in known:
+                found.append((name, self.of(known[name])))
             elif hasattr(builtins, name):
                 found.append((name, self.builtin(getattr(builtins, name))))
         return tuple(found)
@@ -261,10 +313,10 @@ class HostState:
     def builtin(self, thing: Any) -> tuple[Any, ...]:
         """A builtin that only computes."""
         name = getattr(thing, "__name__", repr(thing))
-        known = name in PURE_BUILTINS or (
+        known = (name in PURE_BUILTINS and name not in INNARDS) or (
             isinstance(thing, type) and issubclass(thing, BaseException)
         )
-        if known or getattr(thing, "__module__", "") in PURE_MODULES:
+        if known or (getattr(thing, "__module__", "") in PURE_MODULES and name not in INNARDS):
             return "builtin", name
         raise Unprovable(f"the loop can reach {name}(), whose result a proof cannot foresee")
 
@@ -280,17 +332,25 @@ class HostState:
             )
         skip = {"__dict__", "__weakref__", "__doc__", "__module__", "__slots__", "__annotations__"}
         own = {n: v for n, v in vars(thing).items() if n not in skip and not is_slot(v)}
-        return (
-            "class",
-            thing.__qualname__,
-            tuple(self.of(base) for base in thing.__bases__),
-            self.mapping(own),
-        )
+        made_by = () if is_foreign(type(thing)) else self.of(type(thing))
+        bases = tuple(self.of(base) for base in thing.__bases__)
+        return "class", thing.__qualname__, bases, self.mapping(own), made_by
 
 
 def is_slot(thing: object) -> bool:
     """Whether a class attribute only describes a slot."""
     return type(thing).__name__ in {"member_descriptor", "getset_descriptor"}
+
+
+def slots_of(thing: object) -> Iterator[tuple[str, Any]]:
+    """The slots that hold something, by their names in the class (a private one's is mangled)."""
+    for cls in type(thing).__mro__:
+        for name, slot in vars(cls).items():
+            if type(slot).__name__ == "member_descriptor":
+                try:
+                    yield f"{cls.__qualname__}.{name}", slot.__get__(thing)
+                except AttributeError:
+                    continue
 
 
 def is_foreign(cls: type) -> bool:
@@ -306,31 +366,3 @@ def content(walk: HostState, cell: Any) -> Any:
         return walk.of(cell.cell_contents)
     except ValueError:
         return "empty"
-
-
-@cache
-def global_names(code: CodeType) -> tuple[str, ...]:
-    """The global names that a piece of code, or code within it, loads, stores or deletes."""
-    names = {
-        instruction.argval
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"}
-    }
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names.update(global_names(constant))
-    return tuple(sorted(names))
-
-
-@cache
-def attribute_names(code: CodeType) -> tuple[str, ...]:
-    """The attributes that a piece of code, or code within it, names."""
-    names = {
-        str(instruction.argval)
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR"}
-    }
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names.update(attribute_names(constant))
-    return tuple(sorted(names))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .clocks import SAME
 from .errors import Unprovable
-from .host_state import HostState
+from .host_state import SCALARS, HostState
 from .memory import Buffer, Idempotent
 from .objects import Event, Stream
 from .step import Step
@@ -217,8 +217,18 @@ def version_form(prover: Prover, version: Any) -> Any:
     """A version: a step's age, *old* beyond what any read expects; with small steps themselves."""
     if isinstance(version, Idempotent):
         return "idempotent", version_form(prover, version.value)
-    if not isinstance(version, Step):
-        return type(version).__name__, repr(version)
+    if type(version) is not Step:
+        return type(version).__name__, shown(version)
     scale = prover.scale
     age = min(prover.now - version.number, scale.lag + 1)
     return "step", age, version.number if version.number <= scale.constant else None
+
+
+def shown(version: Any) -> str:
+    """A version that tells by its text all that it is compared by."""
+    if isinstance(version, (tuple, frozenset)):
+        return repr([(type(part).__name__, shown(part)) for part in version])
+    ours = type(version).__module__.partition(".")[0] == "streamorder"
+    if ours or type(version) in SCALARS:
+        return repr(version)
+    raise Unprovable(f"a {type(version).__name__} is a version: a proof knows numbers and texts")

@@ -22,6 +22,7 @@ from .direct import BRANCHING, Listener, Spent, refusals
 from .errors import NotModelled, Unprovable
 from .frontend import Frontend, front_end
 from .gpu import Gpu
+from .memory import Idempotent
 from .objects import Ticket
 from .step import Scale, Step
 from .sync import FALSES
@@ -43,6 +44,11 @@ ASKING = frozenset({"query", "concurrent"})
 UNFOLLOWED = BRANCHING - {"choose", "query"}
 NOT_FOLLOWED = "a proof follows no host threads, host variables, value waits and early launches"
 Path = tuple[tuple[Any, ...], ...]
+
+
+READS = {"launch": 3, "host_func": 3, "read": 1, "graph_launch": 3, "post": 3}
+WRITES = {"launch": 4, "host_func": 4, "post": 4, "write": 2, "memset": 2, "memset_async": 2}
+"""Where in a call the versions are that it expects or writes."""
 
 
 class Reached(BaseException):
@@ -102,6 +108,7 @@ class Prover(Listener):
     ) -> None:
         super().__init__(gpu, deadline)
         self.scale = scale
+        scale.stop, scale.now = self.stop, 0
         self.clocks = Clocks(gpu)
         self.front: Frontend[Frontier] = front_end(gpu, contract, self.clocks, uncertain)
         self.given: list[Any] = []
@@ -177,12 +184,17 @@ class Prover(Listener):
         return result
 
     def note_lags(self, call: Call) -> None:
-        """How old a version some read expects."""
-        reads = {"launch": 3, "host_func": 3, "read": 1, "graph_launch": 3, "post": 3}.get(call[0])
+        """How old a version some read expects, or some write repeats."""
+        verb = call[0]
+        reads, writes = READS.get(verb), WRITES.get(verb)
         if reads is not None:
             for _region, expected in call[reads]:
                 if type(expected) is Step:
                     self.scale.expected(self.now - expected.number)
+        if writes is not None:
+            for version in versions(call[writes]):
+                if type(version) is Idempotent and type(version.value) is Step:
+                    self.scale.expected(self.now - version.value.number)
 
     def mark(self, what: str, value: Any) -> None:
         """Note a new object; steps are counted by `Boundaries`."""
@@ -195,6 +207,13 @@ class Prover(Listener):
     def ops(self) -> int:
         """How many operations were issued."""
         return sum(count for lane, count in self.clocks.ticks.items() if lane >= 0)
+
+
+def versions(written: Any) -> Iterator[Any]:
+    """The versions of a call's writes: of pairs, or one for all its regions."""
+    if isinstance(written, tuple):
+        return (version for _region, version in written)
+    return iter((written,))
 
 
 class Program:

@@ -9,18 +9,28 @@ up to the largest constant, by the step itself.
 from __future__ import annotations
 
 from math import lcm
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from .errors import Unprovable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def raised(why: BaseException) -> NoReturn:
+    """Outside a proof: a refusal is an exception as any other."""
+    raise why
 
 
 class Scale:
     """What a program asks of its steps.
 
     - `period`: the least common multiple of the moduli; `constant`: the largest constant compared
-      with; `lag`: how many steps back the oldest version is that some read expects;
+      with, for a step of the past added to how long ago it was; `lag`: how many steps back the
+      oldest version is that some read expects or some idempotent write repeats;
     - `exact`: whether it can see a lack of order, so that more order is no safer;
-    - `grown` says that one of them grew: states told apart before may have to be told apart better.
+    - `grown` says that one of them grew: states told apart before may have to be told apart better;
+    - `now` is the step that runs, `stop` ends the run, whatever the protocol catches.
     """
 
     def __init__(self, period: int = 1, constant: int = -1, lag: int = 0, exact: int = 0) -> None:
@@ -29,6 +39,8 @@ class Scale:
         self.lag = lag
         self.exact = exact
         self.grown = False
+        self.now = 0
+        self.stop: Callable[[BaseException], NoReturn] = raised
 
     def modulus(self, value: int) -> None:
         """A step was taken modulo this."""
@@ -62,7 +74,7 @@ class Scale:
         return {name: getattr(self, name) for name in names}
 
 
-class Step:
+class Step:  # noqa: PLW1641 - REFUSED has its __hash__
     """The number of a step, in a proof."""
 
     __slots__ = ("number", "scale")
@@ -73,13 +85,13 @@ class Step:
 
     def __mod__(self, modulus: int) -> int:
         if type(modulus) is not int or modulus < 1:
-            raise self._refused(f"modulo {modulus!r}")
+            self._refused(f"modulo {modulus!r}")
         self.scale.modulus(modulus)
         return self.number % modulus
 
     def __add__(self, offset: int) -> Step:
         if type(offset) is not int:
-            raise self._refused(f"plus {offset!r}")
+            self._refused(f"plus {offset!r}")
         return Step(self.number + offset, self.scale)
 
     __radd__ = __add__
@@ -88,20 +100,21 @@ class Step:
         if isinstance(other, Step):
             return self.number - other.number
         if type(other) is not int:
-            raise self._refused(f"minus {other!r}")
+            self._refused(f"minus {other!r}")
         return Step(self.number - other, self.scale)
 
     def _other(self, other: object) -> int:
         if isinstance(other, Step):
             return other.number
         if type(other) is not int:
-            raise self._refused(f"compared with {other!r}")
-        self.scale.compared(other)
+            self._refused(f"compared with {other!r}")
+        # A step of five steps ago is still told apart from 3 in step 8.
+        self.scale.compared(other + self.scale.now - self.number)
         return other
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, (int, Step)):
-            return False
+        if type(other) in UNEQUAL or type(other).__module__.partition(".")[0] == "streamorder":
+            return type(other) is Step and self.number == other.number
         return self.number == self._other(other)
 
     def __ne__(self, other: object) -> bool:
@@ -119,37 +132,60 @@ class Step:
     def __ge__(self, other: object) -> bool:
         return self.number >= self._other(other)
 
-    def _refused(self, what: str) -> Unprovable:
-        return Unprovable(
-            f"the step number is used {what}: a proof allows % k, + c, - c, the difference of two "
-            "steps, and comparisons"
+    def _refused(self, what: str) -> NoReturn:
+        self.scale.stop(
+            Unprovable(
+                f"the step number is used {what}: a proof allows % k, + c, - c, the difference of "
+                "two steps, and comparisons"
+            )
         )
 
-    def __hash__(self) -> int:
-        raise self._refused("as a key or in a set")
+    @property
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride] - cannot be set
+        """What `isinstance` and patterns see: outside a proof it is an `int`."""
+        return int
 
-    def __index__(self) -> int:
-        raise self._refused("as an index or a number")
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._refused(f"with .{name}")
 
-    def __int__(self) -> int:
-        raise self._refused("as a number")
 
-    def __bool__(self) -> bool:
-        raise self._refused("as a condition")
+UNEQUAL = frozenset({str, bytes, type(None), tuple, list, dict, set, frozenset})
+"""What no number equals."""
 
-    def __str__(self) -> str:
-        raise self._refused("as text")
+REFUSED = {
+    "__hash__": "as a key or in a set",
+    "__index__": "as an index or a number",
+    "__bool__": "as a condition",
+    **dict.fromkeys(("__str__", "__format__", "__repr__"), "as text"),
+    **dict.fromkeys(
+        ("__int__", "__float__", "__complex__", "__trunc__", "__round__", "__floor__", "__ceil__"),
+        "as a number",
+    ),
+    **{
+        f"__{side}{name}__": f"with {sign}"
+        for name, sign in {
+            "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//", "divmod": "divmod()",
+            "pow": "**", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+        }.items()
+        for side in ("", "r")
+    },
+    "__rsub__": "subtracted from a number",
+    "__rmod__": "with %, on its right",
+    **{f"__{name}__": f"with {name}" for name in ("neg", "pos", "abs", "invert")},
+}  # fmt: skip
+"""What an `int` can do and a proof does not follow, in words."""
 
-    def __format__(self, spec: str) -> str:
-        raise self._refused("as text")
 
-    def __repr__(self) -> str:
-        raise self._refused("as text")
+def refusing(what: str) -> Callable[..., NoReturn]:
+    """A method that refuses."""
 
-    def __floordiv__(self, other: object) -> NoReturn:
-        raise self._refused(f"divided by {other!r}")
+    def method(step: Step, *_others: object) -> NoReturn:
+        step._refused(what)  # noqa: SLF001 - a method of the class
 
-    def __mul__(self, other: object) -> NoReturn:
-        raise self._refused(f"times {other!r}")
+    return method
 
-    __rmul__ = __mul__
+
+for _name, _what in REFUSED.items():
+    setattr(Step, _name, refusing(_what))
