@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .commands import COMMANDS
 from .commands.parser import Parser, refuse_rest
-from .model.errors import StreamorderError
+from .model.errors import BadInput, BadParameter, StreamorderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +39,10 @@ def run(arguments: list[str]) -> int:
     import_module(f".commands.{name}", __package__).add(parser)
     options = parser.read(arguments[1:])
     action: Callable[..., int] = options.action
-    return action(options)
+    try:
+        return action(options)
+    except BadParameter as error:
+        raise BadInput(parser.unknown(error)) from error
 
 
 def without_command(arguments: list[str]) -> int:

@@ -60,9 +60,6 @@ def runtime_of(options: argparse.Namespace) -> dict[str, Any]:
     """The runtime asked for, as `check` takes it; refuses what does not go together."""
     from ..model.check import promised_by
 
-    for name in ("runtime", "env", "sweep"):
-        if name in options.parameters:
-            raise BadInput(f"--{name} is an option of check and explain alone")
     env: dict[str, str] = {}
     for word in options.env or ():
         name, equals, value = word.partition("=")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..model.errors import BadInput
+from ..model.protocol import TAKEN
+from . import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ..model.errors import BadParameter
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,7 +38,26 @@ class Parser(argparse.ArgumentParser):
         known, own = self.split(arguments)
         options = self.parse_args(known)
         options.parameters = own_parameters(own) if options.takes_parameters else refuse_rest(own)
+        for name in options.parameters:
+            if name in TAKEN:
+                raise BadInput(self.elsewhere(name))
         return options
+
+    def elsewhere(self, name: str) -> str:
+        """Why there is no such option here, and no such parameter anywhere."""
+        option = as_option(name)
+        takers = commands_with(option)
+        if takers:
+            return f"{option} is an option of {listed(takers)} alone"
+        command = self.prog.rpartition(" ")[2]
+        return f"{command} has no option {option}, and no protocol has a parameter of that name"
+
+    def unknown(self, error: BadParameter) -> str:
+        """A wrong parameter in the words of the command line."""
+        takers = commands_with(as_option(error.name)) if error.known is not None else []
+        also = [option[2:] for option in self.valued if option.startswith("--")]
+        beside = f"; {as_option(error.name)} is an option of {listed(takers)}" if takers else ""
+        return error.said("--", also) + beside
 
     def split(self, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         """The command's own words, and the `--name value` pairs that are the protocol's."""
@@ -48,6 +72,27 @@ class Parser(argparse.ArgumentParser):
             if word.startswith("-") and not equals and self.valued.get(name, not mine):
                 to += [value for value in [next(words, None)] if value is not None]
         return known, own
+
+
+def as_option(name: str) -> str:
+    """A parameter as the command line writes it."""
+    return f"--{name.replace('_', '-')}"
+
+
+def commands_with(option: str) -> list[str]:
+    """The commands that have an option."""
+    found = []
+    for name in COMMANDS:
+        parser = Parser(name)
+        import_module(f".{name}", __package__).add(parser)
+        found += [name] if option in parser.valued else []
+    return found
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def own_parameters(rest: list[str]) -> dict[str, Any]:

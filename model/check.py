@@ -86,7 +86,7 @@ def check(
     if engine not in ENGINES:
         raise BadInput(f"unknown engine {engine!r}: it is one of {', '.join(ENGINES)}")
     if steps is not None and (type(steps) is not int or steps < 1):
-        raise BadInput(f"--steps must be a positive whole number, not {steps!r}")
+        raise BadInput(f"steps must be a positive whole number, not {steps!r}")
     question = Question(
         target,
         target.bind(parameters),

@@ -210,7 +210,9 @@ def test_contracts_and_runtimes_together() -> None:
 def test_bad_sweeps() -> None:
     """Refused when they are declared, in one line."""
     entry = catalogue()["fp8-prefill/staged"]
-    with pytest.raises(BadInput, match="has no parameter --slot; it has: --slots"):
+    with pytest.raises(
+        BadInput, match="has no parameter slot; it has: slots, layers; did you mean slots"
+    ):
         exhaustive(entry, slot=[1])
     with pytest.raises(BadInput, match="unknown contract 'cdua'"):
         exhaustive(entry, contracts="cdua")
