@@ -21,11 +21,13 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, prog: str, **settings: Any) -> None:
         self.valued: dict[str, bool] = {}
+        self.several: set[str] = set()
         super().__init__(prog, **settings, allow_abbrev=False)
 
     def add_argument(self, *flags: Any, **settings: Any) -> argparse.Action:
         """As usual; remembers which options there are, and whether each takes a value."""
         action = super().add_argument(*flags, **settings)
+        self.several |= set(action.option_strings if settings.get("action") == "append" else ())
         self.valued.update(dict.fromkeys(action.option_strings, action.nargs != 0))
         return action
 
@@ -36,6 +38,7 @@ class Parser(argparse.ArgumentParser):
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The options; `parameters` holds those that are the protocol's own."""
         known, own = self.split(arguments)
+        self.refuse_twice([*known, *own])
         options = self.parse_args(known)
         options.parameters = own_parameters(own) if options.takes_parameters else refuse_rest(own)
         for name in options.parameters:
@@ -58,6 +61,16 @@ class Parser(argparse.ArgumentParser):
         also = [option[2:] for option in self.valued if option.startswith("--")]
         beside = f"; {as_option(error.name)} is an option of {listed(takers)}" if takers else ""
         return error.said("--", also) + beside
+
+    def refuse_twice(self, words: Sequence[str]) -> None:
+        """Refuse an option that is given twice: the last would win, and nothing say so."""
+        given: set[str] = set()
+        for word in words:
+            name, _equals, _value = word.partition("=")
+            if name in given and name not in self.several:
+                both = " (--contract cuda,hip takes several)" if name == "--contract" else ""
+                raise BadInput(f"{name} is given twice: give it once{both}")
+            given |= {name} if name.startswith("--") else set()
 
     def split(self, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         """The command's own words, and the `--name value` pairs that are the protocol's."""

@@ -112,6 +112,11 @@ def protocol(
         return protocol()(name)
 
     def declare(body: Callable[..., None]) -> Protocol:
+        if not callable(body):
+            raise BadInput(
+                f"a protocol is a function f(gpu, ...), or what @protocol or catalogue() gives, "
+                f"not {body!r}"
+            )
         accepted, defaults = signature(body)
         defaults.update(parameters)
         names = accepted[1:]

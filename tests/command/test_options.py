@@ -110,3 +110,32 @@ def test_in_the_library() -> None:
         check(side, turns=-1)
     with pytest.raises(BadInput, match=r"^steps must be a positive whole number"):
         check(side, steps=0)
+
+
+TWICE = """
+check side.py --contract cuda --contract hip
+check side.py --turns 1 --turns=2
+check side.py --runtime rocm-10 --sweep queues=1..4 --sweep ring=1..2
+check side.py --runtime rocm-10 --env GPU_MAX_HW_QUEUES=1 --env GPU_MAX_HW_QUEUES=2
+check side.py --runtime rocm-10 --env GPU_MAX_HW_QUEUES=1 --sweep queues=1..4
+explain side.py --runtime rocm-10 --env ROC_AQL_QUEUE_SIZE=8 --sweep ring=1..4
+plan --lengths 3 --lengths 4
+"""
+
+
+def test_twice(
+    refuse: Callable[..., str], write: Callable[[str, str], str], snapshot: Callable[..., None]
+) -> None:
+    """What is given twice, or set in two ways, is refused: the last would win unseen."""
+    write("side.py", SIDE)
+    said = {words: refuse(*words.split()) for words in TWICE.strip().splitlines()}
+    page = "".join(f"$ streamorder {words}\n{line}" for words, line in said.items())
+    snapshot(page, "errors-twice")
+
+
+@pytest.mark.parametrize("thing", ["side.py", 3, None], ids=repr)
+def test_what_is_no_protocol(thing: Any) -> None:
+    """The library says what it takes instead."""
+    with pytest.raises(BadInput, match="a protocol is a function f") as refused:
+        check(thing, "cuda")
+    assert str(refused.value).endswith(f"not {thing!r}")
