@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..model.catalogue import catalogue, find, names_a_file
@@ -60,14 +61,13 @@ def runtime_of(options: argparse.Namespace) -> dict[str, Any]:
     """The runtime asked for, as `check` takes it; refuses what does not go together."""
     from ..model.check import promised_by
 
-    for name in ("runtime", "env", "sweep"):
-        if name in options.parameters:
-            raise BadInput(f"--{name} is an option of check and explain alone")
     env: dict[str, str] = {}
     for word in options.env or ():
         name, equals, value = word.partition("=")
         if not name or not equals:
             raise BadInput(f"--env takes NAME=VALUE, not {word!r}")
+        if name in env:
+            raise BadInput(f"--env {name} is given twice: give it once")
         env[name] = value
     asked = options.contract.split(",") if options.contract else [None]
     for contract in asked:
@@ -88,8 +88,25 @@ def targets(names: Sequence[str]) -> list[tuple[str, Protocol]]:
 
             found += [(entry.name, entry) for entry in load(name)]
         else:
-            found += [(entry.name, entry) for entry in find([name])]
+            found += [(entry.name, entry) for entry in in_catalogue(name)]
     return found
+
+
+def in_catalogue(name: str) -> list[Protocol]:
+    """The entries of this name or pattern; says so where a file was meant."""
+    try:
+        return find([name])
+    except BadInput:
+        path = Path(name.partition(":")[0])
+        if path.is_dir():
+            raise BadInput(f"{name} is a folder: name a file in it, FILE.py") from None
+        if path.is_file():
+            raise BadInput(f"{name}: the name of a protocol's file must end in .py") from None
+        if Path(f"{path}.py").is_file():
+            raise BadInput(f"{name}: there is no such protocol; did you mean {path}.py?") from None
+        if name.startswith((".", "/", "~")):
+            raise BadInput(f"{name}: no such file; a protocol's file ends in .py") from None
+        raise
 
 
 def contracts_for(entry: Protocol, asked: str | None, runtime: str | None = None) -> list[str]:

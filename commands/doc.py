@@ -38,7 +38,7 @@ def add(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the pages and their index."""
     from ..report.design_index import index_page
-    from ..report.files import write_all
+    from ..report.files import told_of, write_all
 
     if options.all == bool(options.names):
         raise BadInput("name protocols, or say --all")
@@ -58,9 +58,11 @@ def run(options: argparse.Namespace) -> int:
     say("")
     files["index.md"] = index_page(designs)
     for name in files:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with told_of(folder):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
     write_all({folder / name: text for name, text in files.items()})
-    print(f"wrote {len(files)} files for {len(entries)} protocols to {folder}")
+    protocols = f"{len(entries)} protocol{'s' * (len(entries) != 1)}"
+    print(f"wrote {len(files)} files for {protocols} to {folder}")
     return 0
 
 

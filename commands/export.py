@@ -10,6 +10,7 @@ from ..model.contract import CONTRACTS
 from ..model.errors import BadInput
 from ..model.verdict import combined_exit_code
 from .deciding import targets
+from .output import check_outputs
 from .parser import whole
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     from ..model.protocol import Protocol
     from .parser import Parser
+
+SUFFIXES = {"promela": ".pml", "tla": ".tla"}
+"""How the files of each form are named."""
 
 
 def add(parser: Parser) -> None:
@@ -51,17 +55,27 @@ def run(options: argparse.Namespace) -> int:
     if not options.promela and not options.tla:
         raise BadInput("say where to: --promela FILE, --tla FILE, or both")
     from ..model.export.export import TLC_CONFIG
+    from ..report.files import write_all
 
+    check_outputs(options, outputs(options))
     written = models(options, found[0][1])
+    write_all({Path(path): text for path, text in written if path != "-"})
     for path, text in written:
-        if path == "-":
-            sys.stdout.write(text)
-        else:
-            write(Path(path), text)
-            print(f"wrote {path}")
+        sys.stdout.write(text if path == "-" else f"wrote {path}\n")
     if not options.run:
         return 0
     return combined_exit_code(compared(text) for _path, text in written if text != TLC_CONFIG)
+
+
+def outputs(options: argparse.Namespace) -> list[Path]:
+    """Every file that is to be written."""
+    found = []
+    for option, suffix in SUFFIXES.items():
+        name = getattr(options, option) or "-"
+        if name != "-" and Path(name).suffix != suffix:
+            raise BadInput(f"--{option} {name}: the name must end in {suffix}")
+        found += [Path(name)] if name != "-" else []
+    return found + [path.with_suffix(".cfg") for path in found if path.suffix == SUFFIXES["tla"]]
 
 
 def models(options: argparse.Namespace, entry: Protocol) -> list[tuple[str, str]]:
@@ -90,14 +104,6 @@ def models(options: argparse.Namespace, entry: Protocol) -> list[tuple[str, str]
 def fields(text: str) -> list[str]:
     """Names between commas."""
     return [name for name in text.split(",") if name]
-
-
-def write(path: Path, text: str) -> None:
-    """A file, or one line that says why not."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}") from None
 
 
 def compared(text: str) -> int:

@@ -1,14 +1,32 @@
-"""What commands print: tables, verdicts, JSON."""
+"""What commands print: tables, verdicts, JSON; and where they may write."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..model.catalogue import names_a_file
+from ..model.errors import BadInput
 from ..report.colour import Paint
 
 if TYPE_CHECKING:
+    import argparse
+
     from ..model.verdict import Verdict
+
+
+def check_outputs(options: argparse.Namespace, paths: list[Path]) -> None:
+    """Refuse files that cannot be written, or that the command reads, before anything is done."""
+    from ..report.files import check_places
+
+    check_places(paths)
+    read = [name.partition(":")[0] for name in options.names if names_a_file(name)]
+    read += [options.replay] if getattr(options, "replay", None) else []
+    for given in map(Path, read):
+        for path in paths:
+            if path.exists() and given.exists() and path.samefile(given):
+                raise BadInput(f"{path}: the command reads this file; name another to write to")
 
 
 def write_decided(verdicts: list[Verdict], asked: bool, form: str) -> None:

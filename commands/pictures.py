@@ -38,16 +38,19 @@ def add_pictures(parser: Parser) -> None:
     parser.add_argument("--edge", metavar="K", help=f"which missing edge: for {', '.join(ONE)}")
 
 
+def asked_for(options: argparse.Namespace) -> dict[str, Path]:
+    """The forms that are asked for, and their files."""
+    return {form: Path(getattr(options, form)) for form in FORMS if getattr(options, form)}
+
+
 def files(options: argparse.Namespace, verdicts: list[Verdict]) -> dict[Path, str]:
     """Every file that is asked for with its text; nothing is written yet.
 
     Raises `BadInput` where there is nothing to draw, or what there is nobody could read.
     """
-    asked = {form: Path(getattr(options, form)) for form in FORMS if getattr(options, form)}
+    asked = asked_for(options)
     if options.edge is not None and not set(asked) & set(ONE):
         raise BadInput(f"--edge chooses what --{' or --'.join(ONE)} shows: name one of them too")
-    if len({path.absolute() for path in asked.values()}) != len(asked):
-        raise BadInput("two forms cannot go to one file")
     refuted = [verdict for verdict in verdicts if verdict.missing_edges]
     if not refuted and set(asked) - set(ALWAYS):
         names = ", ".join(dict.fromkeys(verdict.name for verdict in verdicts))

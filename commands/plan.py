@@ -139,12 +139,10 @@ def picture_file(name: str | None) -> Path | None:
 
 def draw(plan: Plan, path: Path, title: str) -> None:
     """Draw a plan to a file."""
+    from ..report.files import write_all
     from ..validation.plan_picture import draw_plan
 
-    try:
-        draw_plan(plan, path, title=title)
-    except OSError as error:
-        raise BadInput(f"--draw {path}: {error.strerror or error}") from error
+    write_all({path: lambda part: draw_plan(plan, part, title=title)})
 
 
 def as_text(

@@ -9,13 +9,14 @@ from ..model.errors import BadInput
 from .bar import Bar
 from .deciding import targets
 from .figures import as_data, table
-from .output import write_json
+from .output import check_outputs, write_json
 from .parser import whole
 from .simulated import BUDGET, plain_run, serving_run
 
 if TYPE_CHECKING:
     import argparse
 
+    from ..report.files import Content
     from ..sim.device import Device
     from .figures import Figures
     from .parser import Parser
@@ -64,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
     names = options.names[1:] or ["fp8-prefill/staged"] if served else options.names
     protocols = [protocol for _name, protocol in targets(names)]
     files = [checked(options.plot, (".png", ".svg")), checked(options.chrome, (".json",))]
+    check_outputs(options, [path for path in files if path])
     simulated = serving_run(options, device) if served else plain_run(options, device)
     runs, first = whole(options.runs, "--runs") or 1, seed_of(options.seed)
     window = window_of(options.window, served=served)
@@ -149,22 +151,30 @@ def write_files(
     drawn: list[Any], plot: Path | None, chrome: Path | None, cut: object, window: Any
 ) -> None:
     """The plot and the trace of the first seed."""
+    from ..report.files import write_all
+    from ..sim.gantt import gantt
+
+    files: dict[Path, Content] = {}
     if plot is not None:
-        from ..sim.gantt import gantt
-
-        gantt(drawn, plot, window if cut else None)
+        files[plot] = lambda path: gantt(drawn, path, window if cut else None)
     if chrome is not None:
-        import json
+        files[chrome] = trace_text(drawn)
+    write_all(files)
 
-        from ..sim.chrome import chrome_trace
 
-        traces = [chrome_trace(spans, mets, title) for title, spans, mets in drawn]
-        events = [
-            {**event, "pid": event["pid"] + 10 * at}
-            for at, trace in enumerate(traces)
-            for event in trace["traceEvents"]
-        ]
-        chrome.write_text(json.dumps({**traces[0], "traceEvents": events}), encoding="utf-8")
+def trace_text(drawn: list[Any]) -> str:
+    """Runs as one Chrome trace."""
+    import json
+
+    from ..sim.chrome import chrome_trace
+
+    traces = [chrome_trace(spans, mets, title) for title, spans, mets in drawn]
+    events = [
+        {**event, "pid": event["pid"] + 10 * at}
+        for at, trace in enumerate(traces)
+        for event in trace["traceEvents"]
+    ]
+    return json.dumps({**traces[0], "traceEvents": events})
 
 
 def heading(options: argparse.Namespace, device: Device, served: bool, runs: int, seed: int) -> str:

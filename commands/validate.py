@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .output import write_json
 
@@ -30,6 +32,7 @@ def add(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run and print; exits 1 where something did not come out as the model says."""
     from ..model.errors import BadInput
+    from ..report.files import check_places, write_all
     from ..validation.reports import validation_text
     from ..validation.suite import ABOUT, QUICK, Scale, run_parts
     from ..validation.torch_runtime import require_gpu
@@ -38,12 +41,14 @@ def run(options: argparse.Namespace) -> int:
     for part in options.parts:
         if part not in ABOUT:
             raise BadInput(f"unknown experiment {part!r}: it is one of {', '.join(ABOUT)}")
+    output = [Path(options.output)] if options.output else []
+    check_places(output)
     require_gpu()
     scale = QUICK if options.quick else Scale()
     results = run_parts(options.parts or list(ABOUT), scale, told=told)
     results["surprises"] = surprises(results)
-    if options.output:
-        write_file(options.output, results)
+    if output:
+        write_all({path: json.dumps(results, indent=1) + "\n" for path in output})
     if options.format == "json":
         write_json(results)
     else:
@@ -58,19 +63,3 @@ def told(finished: Finished) -> None:
     if sys.stderr.isatty():
         how = finished.fault or "done"
         print(f"{finished.name}: {how}, {finished.seconds:.1f} s", file=sys.stderr)
-
-
-def write_file(path: str, results: dict[str, Any]) -> None:
-    """Write results whole or not at all."""
-    import json
-    from pathlib import Path
-
-    from ..model.errors import BadInput
-
-    target = Path(path)
-    beside = target.with_name(f"{target.name}.part")
-    try:
-        beside.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        beside.replace(target)
-    except OSError as error:
-        raise BadInput(f"--output {path}: {error.strerror}") from None

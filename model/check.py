@@ -89,7 +89,7 @@ def check(
     if engine not in ENGINES:
         raise BadInput(f"unknown engine {engine!r}: it is one of {', '.join(ENGINES)}")
     if steps is not None and (type(steps) is not int or steps < 1):
-        raise BadInput(f"--steps must be a positive whole number, not {steps!r}")
+        raise BadInput(f"steps must be a positive whole number, not {steps!r}")
     question = Question(
         target,
         target.bind(parameters),
@@ -140,7 +140,11 @@ def promised_by(
 
     profile = profile_named(runtime)
     entries_of(profile, env or {})
-    points(profile, sweep)
+    swept = {
+        variable for _value, variables, _fields in points(profile, sweep) for variable in variables
+    }
+    for variable in swept.intersection(env or {}):
+        raise BadInput(f"--env {variable} and --sweep {sweep} set the same: leave one out")
     name = contract.name if isinstance(contract, Contract) else contract
     if name not in {None, profile.contract.name}:
         raise BadInput(f"{runtime} keeps the contract {profile.contract.name}, not {name}")

@@ -3,6 +3,7 @@
 StreamorderError
 ├── BadInput            2   the protocol or the command line is wrong
 │   ├── BadProtocol         a call of the protocol is wrong; carries the source line
+│   ├── BadParameter        the protocol has no such parameter, or not of that value
 │   └── UnknownPart         a part that the buffer does not have
 ├── NotModelled         3   a call or a combination that this contract does not model
 ├── BudgetSpent         3   the search ended before it was complete
@@ -10,6 +11,12 @@ StreamorderError
 """
 
 from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class StreamorderError(Exception):
@@ -45,6 +52,38 @@ class BadProtocol(BadInput):
 
 class UnknownPart(BadProtocol, AttributeError):
     """A part that the buffer does not have (an `AttributeError`, so that `hasattr` works)."""
+
+
+class BadParameter(BadInput):
+    """A parameter that the protocol does not have (`known` are those it has), or a wrong value.
+
+    Its text names a keyword; `said` with a dash names the option of the command.
+    """
+
+    def __init__(
+        self, owner: str, name: str, why: str, known: tuple[str, ...] | None = None
+    ) -> None:
+        super().__init__(owner, name, why, known)
+        self.owner = owner
+        self.name = name
+        self.why = why
+        self.known = known
+
+    def said(self, dash: str = "", also: Sequence[str] = ()) -> str:
+        """The message; `also` are names that could be meant beside the parameters."""
+        name, *names = (
+            dash + (each.replace("_", "-") if dash else each)
+            for each in (self.name, *(self.known or ()), *also)
+        )
+        if self.known is None:
+            return f"{self.owner}: {name} {self.why}"
+        known = ", ".join(names[: len(self.known)]) or "none"
+        close = get_close_matches(name, names, n=1, cutoff=0.8)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        return f"{self.owner} has no parameter {name}; it has: {known}{hint}"
+
+    def __str__(self) -> str:
+        return self.said()
 
 
 class NotModelled(StreamorderError):

@@ -46,6 +46,8 @@ def declared(module: ModuleType, filename: str) -> dict[str, Protocol]:
 
 def imported(path: Path) -> ModuleType:
     """A file's module; the same file is executed once in a process, until it changes."""
+    if path.is_dir():
+        raise BadInput(f"{path}: is a folder; name a file in it, FILE.py")
     if not path.is_file():
         raise BadInput(f"{path}: no such file")
     changed = path.stat().st_mtime_ns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
-from .errors import BadInput
+from .errors import BadInput, BadParameter
 from .where import Where
 
 if TYPE_CHECKING:
@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 
 STARRED = 0x04 | 0x08
 """The flags of code that takes `*args` or `**kwargs` (`inspect.CO_VARARGS`, `CO_VARKEYWORDS`)."""
+
+SIZES = ("slots", "layers")
+"""Parameters of which there is at least one."""
+
+TAKEN = frozenset(
+    {"batched", "broken", "checks", "compared", "contract", "contracts", "costs", "device",
+     "engine", "entry", "env", "evidence", "format", "help", "inputs", "jobs", "kept", "limits",
+     "module", "most", "protocol", "prove", "runtime", "runtimes", "seconds", "seed", "sizes",
+     "steps", "sweep", "target", "trace"}
+)  # fmt: skip
+"""What no parameter of a protocol can be called: whatever decides, runs or exports a protocol takes
+these itself, beside the protocol's parameters.
+"""
 
 
 class Protocol:
@@ -57,17 +70,12 @@ class Protocol:
         """The protocol with these parameters over its defaults; raises `BadInput` for others."""
         for name, value in given.items():
             if name not in self.parameters:
-                known = ", ".join(f"--{known}" for known in self.parameters) or "none"
-                raise BadInput(f"{self.name} has no parameter --{name}; it has: {known}")
-            default = self.parameters[name]
-            if isinstance(default, int) and (type(value) is not type(default) or value < 0):
-                raise BadInput(f"{self.name}: --{name} takes a whole number, not {value!r}")
+                raise BadParameter(self.name, name, "", tuple(self.parameters))
+            refuse_value(self.name, name, value, self.parameters[name])
         arguments = {**self.parameters, **given}
-        if any(
-            type(arguments.get(size)) is int and arguments[size] < 1 for size in ("slots", "layers")
-        ):
-            size = next(s for s in ("slots", "layers") if arguments.get(s, 1) < 1)
-            raise BadInput(f"{self.name}: --{size} must be at least 1")
+        for size in SIZES:
+            if type(arguments.get(size)) is int and arguments[size] < 1:
+                raise BadParameter(self.name, size, f"must be at least 1, not {arguments[size]}")
         return lambda gpu: self.body(gpu, **arguments)
 
     def __call__(self, gpu: Gpu, **arguments: object) -> None:
@@ -104,6 +112,11 @@ def protocol(
         return protocol()(name)
 
     def declare(body: Callable[..., None]) -> Protocol:
+        if not callable(body):
+            raise BadInput(
+                f"a protocol is a function f(gpu, ...), or what @protocol or catalogue() gives, "
+                f"not {body!r}"
+            )
         accepted, defaults = signature(body)
         defaults.update(parameters)
         names = accepted[1:]
@@ -112,9 +125,26 @@ def protocol(
                 f"protocol {body.__name__!r} takes (gpu, {', '.join(names)}) but has defaults for "
                 f"({', '.join(defaults)}): give each parameter after gpu a default"
             )
+        for taken in sorted(TAKEN.intersection(names)):
+            raise BadInput(
+                f"protocol {body.__name__!r}: {taken!r} cannot be a parameter, for `check` and the "
+                "command take it themselves: call it otherwise"
+            )
         return Protocol(body, name or body.__name__, defaults, expects or {})
 
     return declare
+
+
+def refuse_value(owner: str, name: str, value: object, default: object) -> None:
+    """Raise `BadParameter` for a value that is not of the default's kind."""
+    if isinstance(default, bool):
+        if type(value) is not bool:
+            raise BadParameter(owner, name, f"takes true or false, not {value!r}")
+    elif isinstance(default, int):
+        if type(value) is not type(default):
+            raise BadParameter(owner, name, f"takes a whole number, not {value!r}")
+        if value < (least := int(name in SIZES)):
+            raise BadParameter(owner, name, f"must be at least {least}, not {value}")
 
 
 def signature(body: Callable[..., None]) -> tuple[list[str], dict[str, Any]]:

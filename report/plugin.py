@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from ..model.verdict import Verdict
     from .sweep import Case, Sweep
@@ -63,12 +64,41 @@ def as_function(sweep: Any) -> Callable[..., None]:
 
 def judge(item: pytest.Item, sweep: Sweep, case: Case) -> Verdict:
     """Decide one combination; fail with the counterexample where it does not hold."""
-    verdict = sweep.decide(case)
+    with in_a_line():
+        verdict = sweep.decide(case)
     item.user_properties.append((PROPERTY, told(verdict)))
     fault = sweep.fault(verdict)
     if fault is not None:
         pytest.fail(fault + kept(item, verdict), pytrace=False)
     return verdict
+
+
+@contextmanager
+def in_a_line() -> Iterator[None]:
+    """What is wrong with a protocol or a setting fails a test by its one line."""
+    from ..model.errors import StreamorderError
+
+    try:
+        yield
+    except StreamorderError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same where a test module declares what is wrong: with the line that does."""
+    report = yield
+    call: Any = getattr(report, "call", None)
+    errors = sys.modules.get("streamorder.model.errors")
+    if errors and call and call.excinfo and call.excinfo.errisinstance(errors.StreamorderError):
+        from ..model.load import last_line
+
+        error = call.excinfo.value
+        place = f"{collector.path.name}{last_line(error, collector.path)}: "
+        report.longrepr = f"{'' if getattr(error, 'where', None) else place}{error}"
+    return report
 
 
 def told(verdict: Verdict) -> str:
@@ -108,7 +138,8 @@ def streamorder_check(request: pytest.FixtureRequest) -> Callable[..., list[Verd
     from .sweep import exhaustive
 
     def checked(protocol: Any, **settings: Any) -> list[Verdict]:
-        sweep = exhaustive(**settings)(protocol)
+        with in_a_line():
+            sweep = exhaustive(**settings)(protocol)
         return [judge(request.node, sweep, case) for case in sweep.cases]
 
     return checked

@@ -1,4 +1,4 @@
-"""A pytest test that keeps a refuted protocol mended."""
+"""A pytest test that keeps a protocol as it should be: mended, or holding."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from textwrap import indent, wrap
 from typing import TYPE_CHECKING, Any
 
 from ..model.errors import BadInput
+from ..model.verdict import Outcome
 from .lanes import swim_lanes
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..model.verdict import Verdict
 
-TEMPLATE = '''"""Written by `streamorder explain {name} --pytest`: it fails until {short} is mended.
+TEMPLATE = '''"""Written by `streamorder explain {name} --pytest`: {why}.
 
 {found}
 """
@@ -51,6 +52,7 @@ def regression_test(verdicts: Sequence[Verdict], folder: Path, steps: int | None
     return TEMPLATE.format(
         name=first.name,
         short=function or first.name,
+        why=why(verdicts, function or first.name),
         found=found(verdicts),
         imports=imports,
         source=source,
@@ -92,11 +94,22 @@ def arguments(parameters: dict[str, Any], steps: int | None) -> str:
     return "".join(f", {name}={value!r}" for name, value in given.items())
 
 
+def why(verdicts: Sequence[Verdict], short: str) -> str:
+    """What the test is for, in the first line of its docstring."""
+    outcomes = {verdict.outcome for verdict in verdicts}
+    if Outcome.REFUTED in outcomes:
+        return f"it fails until {short} is mended"
+    if Outcome.UNDETERMINED in outcomes:
+        return f"it fails until {short} is decided, and holds"
+    return f"it fails once {short} no longer holds"
+
+
 def found(verdicts: Sequence[Verdict]) -> str:
     """What was found, for the module's docstring."""
     edges = [(verdict, edge) for verdict in verdicts for edge in verdict.missing_edges]
     if not edges:
-        return "It held when this was written."
+        held = {Outcome.PROVED, Outcome.HOLDS}.issuperset(verdict.outcome for verdict in verdicts)
+        return f"{'It held' if held else 'It was not decided'} when this was written."
     verdict, edge = edges[0]
     lines = wrap(f"Under {verdict.contract}: {edge.sentence}.", 96)
     lines += wrap(f"So {edge.consequence}.", 96) if edge.consequence else []

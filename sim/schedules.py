@@ -64,8 +64,8 @@ FIELDS = {
 """What a file must hold."""
 
 
-def save(path: str, verdict: Verdict, edge: MissingEdge) -> None:
-    """Write the schedule of a finding of the engine `sim`; raises `BadInput` where that fails."""
+def text_of(verdict: Verdict, edge: MissingEdge) -> str:
+    """The schedule of a finding of the engine `sim`, for a file."""
     head = {
         "format": FORMAT,
         "protocol": verdict.name,
@@ -79,11 +79,7 @@ def save(path: str, verdict: Verdict, edge: MissingEdge) -> None:
     }
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
     choices = ",\n".join(f"    {json.dumps(step)}" for step in edge.schedule)
-    text = "\n".join(["{", *lines, '  "choices": [', choices, "  ]", "}", ""])
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}") from None
+    return "\n".join(["{", *lines, '  "choices": [', choices, "  ]", "}", ""])
 
 
 def load(path: str) -> Saved:

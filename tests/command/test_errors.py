@@ -63,12 +63,20 @@ FILES = {
         "from streamorder import protocol\n\n\n@protocol(slots=2)\ndef body(gpu):\n    pass\n"
     ),
     "only_value.py": "body = 3\n",
+    "text.txt": "",
 }
 NAMED = [
     "undecorated.py:absent",
     "only_value.py:body",
     "missing.py:body",
     "sub/missing.py",
+    "./missing",
+    "./undecorated",
+    "undecorated",
+    "text.txt",
+    "text.txt:body",
+    "folder",
+    ".",
 ]
 
 
@@ -97,6 +105,7 @@ def test_files(workplace: Path, refuse: Callable[..., str], snapshot: Callable[.
     for name, source in FILES.items():
         if name == "folder.py":
             (workplace / name).mkdir()
+            (workplace / "folder").mkdir()
         elif source is not None:
             (workplace / name).write_text(source, encoding="utf-8")
     names = [*FILES, *NAMED]

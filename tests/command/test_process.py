@@ -108,6 +108,39 @@ def test_a_reader_that_goes_away(words: list[str]) -> None:
     assert done.stderr == ""
 
 
+FULL = """
+import resource, sys
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+from streamorder.cli import main
+
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["list"], ["check", "fp8-prefill/direct"],
+     ["audit", "fp8-prefill/direct", "--format", "json"]],
+)  # fmt: skip
+def test_an_output_that_is_full(words: list[str], tmp_path: Path) -> None:
+    """Exit 2, which is no verdict, with one line."""
+    with (tmp_path / "out").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", FULL, *words],
+            stdout=full, stderr=subprocess.PIPE, check=False, text=True,
+        )  # fmt: skip
+    assert done.stderr == "streamorder: standard output: File too large\n"
+    assert done.returncode == 2
+
+
+def test_an_output_that_is_closed() -> None:
+    """The exit code is the answer all the same."""
+    command = f"exec {sys.executable} -m streamorder check fp8-prefill/direct --contract hip >&-"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("name", ["networkx", "simpy", "torch", "rich", "numpy"])
 def test_a_check_imports_only_what_it_needs(name: str) -> None:
     """The command starts fast: nothing large is imported to decide."""

@@ -127,9 +127,9 @@ def test_a_bound_protocol_has_its_steps() -> None:
         ({"steps": 1.5}, "positive whole number"),
         ({"engine": "spin"}, "unknown engine 'spin'"),
         ({"contract": "opencl"}, "unknown contract 'opencl'"),
-        ({"depth": 3}, "no parameter --depth"),
-        ({"slots": 0}, "--slots must be at least 1"),
-        ({"slots": "2"}, "--slots takes a whole number"),
+        ({"depth": 3}, "no parameter depth; it has: slots, layers"),
+        ({"slots": 0}, ": slots must be at least 1, not 0"),
+        ({"slots": "2"}, ": slots takes a whole number"),
     ],
     ids=str,
 )

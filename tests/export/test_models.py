@@ -94,7 +94,10 @@ def test_open_promises_are_asked_for() -> None:
     ("words", "said"),
     [
         ([STAGED], "say where to"),
-        ([STAGED, "--promela", "no/such/folder.pml"], "cannot write"),
+        ([STAGED, "--promela", "no/such/folder.pml"], "there is no folder no/such"),
+        ([STAGED, "--promela", "a.pml", "--tla", "no/S.tla"], "no/S.tla: there is no folder no"),
+        ([STAGED, "--tla", "z.pml"], "--tla z.pml: the name must end in .tla"),
+        ([STAGED, "--promela", "z.tla"], "--promela z.tla: the name must end in .pml"),
         (["fp8-prefill/*", "--promela", "all.pml"], "export takes one protocol, not"),
         ([STAGED, "--tla", "two-words.tla"], "needs an identifier"),
         ([STAGED, "--promela", "a.pml", "--steps", "0"], "--steps must be"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +11,7 @@ import pytest
 
 from streamorder.cli import main
 from streamorder.commands.pictures import FORMS
+from streamorder.report.files import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,3 +163,68 @@ def test_check_in_other_formats(command: Callable[..., Done]) -> None:
     done = command("check", "fp8-prefill/direct", "--format", "junit")
     assert done.code == 0
     assert 'failures="0"' in done.out
+
+
+WRITERS = {
+    "explain": ["explain", REUSE, "--html", "{}/x.html", "--svg", "/proc/x.svg"],
+    "save": [
+        *("explain", REUSE, "--contract", "cuda", "--engine", "sim", "--steps", "3"),
+        *("--save", "{}/x.json", "--svg", "/proc/x.svg"),
+    ],
+    "export": ["export", REUSE, "--promela", "{}/x.pml", "--tla", "/proc/X.tla"],
+    "simulate": ["simulate", REUSE, "--steps", "2", "--chrome", "/proc/x.json"],
+    "plan": ["plan", "--lengths", "300", "--draw", "/proc/x.svg"],
+    "doc": ["doc", "fp8-prefill/planner-on-device", "--out", "/proc/x"],
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that takes no files")
+@pytest.mark.parametrize("name", WRITERS)
+def test_one_of_several_cannot_be_written(
+    name: str, tmp_path: Path, command: Callable[..., Done]
+) -> None:
+    """Then none is: exit 2, one line, nothing half-written."""
+    if name == "plan":
+        pytest.importorskip("matplotlib")
+    code, out, err = command(*(word.format(tmp_path) for word in WRITERS[name]))
+    assert (code, out) == (2, "")
+    assert "cannot be written: No such file" in err
+    assert len(err.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+INPUTS = (
+    "explain side.py --html new.html --pytest side.py",
+    "explain side.py:side --perfetto ./side.py",
+    "explain side.py --replay kept.json --json link.json",
+)
+
+
+@pytest.mark.parametrize("words", INPUTS)
+def test_what_is_read_is_not_written(
+    words: str, tmp_path: Path, command: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A protocol's own file, a schedule: refused before anything is done."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("side.py", "kept.json"):
+        Path(name).write_text("def side(gpu):\n    pass\n", encoding="utf-8")
+    Path("link.json").symlink_to("kept.json")
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    code, out, err = command(*words.split())
+    assert (code, out) == (2, "")
+    assert ": the command reads this file; name another to write to\n" in err
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_links_and_pipes(tmp_path: Path) -> None:
+    """A link stays one, a pipe too."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real/file")
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_all({tmp_path / "link": "one", tmp_path / "pipe": "two"})
+    assert os.read(reader, 9) == b"two"
+    os.close(reader)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "file").read_text("utf-8") == "one"
+    assert {path.name for path in tmp_path.rglob("*")} == {"real", "link", "pipe", "file"}

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from streamorder import BadInput, catalogue, exhaustive
+from streamorder import BadInput, Outcome, catalogue, exhaustive
 from streamorder.report.regression import regression_test
 
 if TYPE_CHECKING:
@@ -196,6 +196,59 @@ def test_on_runtimes() -> None:
     assert "on rocm-7.2: may hang" in (found[HANGS][0] or "")
 
 
+def test_of_what_holds(tmp_path: Path, verdict: Callable[..., Verdict]) -> None:
+    """The file says what it is for: mending, keeping, deciding."""
+    refuted = verdict("deadlock")._replace(name="fp8-prefill/direct")
+    for outcome, line, found in (
+        ("PROVED", "it fails once fp8-prefill/direct no longer holds.", "It held"),
+        ("HOLDS", "it fails once fp8-prefill/direct no longer holds.", "It held"),
+        ("UNDETERMINED", "is decided, and holds.", "It was not decided"),
+    ):
+        one = refuted._replace(outcome=Outcome(outcome), missing_edges=())
+        text = regression_test([one], tmp_path)
+        assert text.partition("\n")[0].endswith(line)
+        assert text.splitlines()[2] == f"{found} when this was written."
+    mixed = [refuted._replace(outcome=Outcome.HOLDS, missing_edges=()), refuted]
+    assert "it fails until fp8-prefill/direct is mended.\n" in regression_test(mixed, tmp_path)
+
+
+WRONG = """
+    import streamorder
+    from upload import upload
+
+    @streamorder.exhaustive(contracts="cuda")
+    def test_protocol(gpu):
+        gpu.launch("k", "s")
+
+    def test_setting(streamorder_check):
+        streamorder_check(upload, slot=3)
+"""
+
+
+def test_mistakes_show_one_line(project: Callable[..., Path]) -> None:
+    """Where a test is declared, and where it is run: no frame of ours."""
+    folder = project(
+        upload=BROKEN,
+        test_wrong=WRONG,
+        test_declared="""
+            import streamorder
+            from upload import upload
+
+            test_upload = streamorder.exhaustive(upload, slot=[1])
+        """,
+    )
+    code, out = run_pytest(folder, "--continue-on-collection-errors")
+    assert code == 1
+    said = "upload has no parameter slot; it has: slots; did you mean slots?"
+    assert f"\ntest_declared.py:5: {said}\n" in out
+    assert f"\n{said}\n" in out
+    assert "test_wrong.py:7: " in out
+    assert "2 failed, 1 error" in out
+    assert "raise " not in out
+    assert "another exception" not in out
+    assert "report/plugin.py" not in out
+
+
 def test_contracts_and_runtimes_together() -> None:
     """Both are swept; without either, CUDA and HIP."""
     entry = catalogue()["fp8-prefill/staged"]
@@ -210,7 +263,9 @@ def test_contracts_and_runtimes_together() -> None:
 def test_bad_sweeps() -> None:
     """Refused when they are declared, in one line."""
     entry = catalogue()["fp8-prefill/staged"]
-    with pytest.raises(BadInput, match="has no parameter --slot; it has: --slots"):
+    with pytest.raises(
+        BadInput, match="has no parameter slot; it has: slots, layers; did you mean slots"
+    ):
         exhaustive(entry, slot=[1])
     with pytest.raises(BadInput, match="unknown contract 'cdua'"):
         exhaustive(entry, contracts="cdua")
