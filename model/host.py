@@ -20,6 +20,7 @@ from .errors import BadProtocol
 from .gpu import Gpu
 from .shared_state import frozen, held, untouched
 from .trace import described
+from .unrun import ran
 from .where import Where, caller
 
 if TYPE_CHECKING:
@@ -128,11 +129,12 @@ class Host:
             _verb, thread, fn, args = node.call
             self.shared.append((node, frozen((fn, args), where=node.where)))
             self._hold()
-            node.spawned = self._start(thread.slot, lambda: self._run_thread(fn, args))
+            node.spawned = self._start(thread.slot, lambda: self._run_thread(node, fn, args))
         return node.spawned
 
-    def _run_thread(self, fn: Callable[..., None], args: tuple[object, ...]) -> None:
-        fn(*args)
+    def _run_thread(self, node: Node, fn: Callable[..., object], args: tuple[object, ...]) -> None:
+        assert node.call is not None
+        ran(fn(*args), f"host thread {node.call[1].name!r}", node.where)
         if self.gpu.editor is not None:
             self.gpu.editor.end()
 

@@ -61,6 +61,11 @@ class HostCalls(Checks):
         """The host does one of several things; every one is explored. Returns the option."""
         if not options:
             raise BadProtocol("choose() needs at least one option")
+        if len(options) == 1 and is_many(options[0]):
+            raise BadProtocol(
+                f"choose(*options) takes the options one by one, and {options[0]!r} is a single "
+                "one: write choose('real', 'dummy'), or choose(*options)"
+            )
         plain = (str, int, bool, type(None))
         names = tuple(o if isinstance(o, plain) else f"#{i}" for i, o in enumerate(options))
         return options[self._call(("choose", len(options), names))]
@@ -144,6 +149,11 @@ class HostCalls(Checks):
         """`cell.wait(value)`."""
         self._own(cell, Cell)
         self._call(("wait_cell", cell, self._word(value)))
+
+
+def is_many(option: object) -> bool:
+    """Whether somebody who gives this alone must mean what is in it."""
+    return hasattr(type(option), "__iter__") and not isinstance(option, (str, bytes, Opaque))
 
 
 def is_plain(item: object) -> bool:

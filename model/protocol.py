@@ -6,6 +6,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 from .errors import BadInput
+from .unrun import ran
 from .where import Where
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Protocol:
 
     def __init__(
         self,
-        body: Callable[..., None],
+        body: Callable[..., object],
         name: str,
         parameters: dict[str, Any],
         expects: Mapping[str, str],
@@ -68,11 +69,11 @@ class Protocol:
         ):
             size = next(s for s in ("slots", "layers") if arguments.get(s, 1) < 1)
             raise BadInput(f"{self.name}: --{size} must be at least 1")
-        return lambda gpu: self.body(gpu, **arguments)
+        return lambda gpu: self(gpu, **arguments)
 
     def __call__(self, gpu: Gpu, **arguments: object) -> None:
         """Run the function itself, as a protocol that builds on it does."""
-        self.body(gpu, **arguments)
+        ran(self.body(gpu, **arguments), f"protocol {self.__name__!r}", self.where)
 
     def __repr__(self) -> str:
         return f"<protocol {self.name}>"
