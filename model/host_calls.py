@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from .checks import Checks
@@ -158,6 +159,8 @@ def is_many(option: object) -> bool:
 
 def is_plain(item: object) -> bool:
     """Whether an item of a queue cannot change: a constant, an API object, a tuple of these."""
-    if isinstance(item, tuple):
+    if isinstance(item, tuple) and not hasattr(item, "__dict__"):
         return all(is_plain(part) for part in item)
-    return item is None or isinstance(item, (int, float, str, bytes, Handle, Region))
+    if isinstance(item, (Handle, Region, Enum)):
+        return True
+    return item is None or type(item) in {int, bool, float, str, bytes}

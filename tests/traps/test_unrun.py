@@ -121,7 +121,7 @@ def test_an_operation_may_be_returned() -> None:
 MANY: list[Any] = [["a", "b"], ("a", "b"), {"a", "b"}, {"a": 1}, range(2), iter("ab"), frozenset()]
 
 
-@pytest.mark.parametrize("options", MANY, ids=repr)
+@pytest.mark.parametrize("options", MANY, ids=lambda options: type(options).__name__)
 def test_a_list_is_no_option(options: Any) -> None:
     """Options in a list would be one option, and only one way would be checked."""
     with pytest.raises(BadInput, match=r"choose\(\*options\) takes the options one by one"):
