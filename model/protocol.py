@@ -108,7 +108,12 @@ def protocol(
         accepted, defaults = signature(body)
         defaults.update(parameters)
         names = accepted[1:]
-        if not accepted or sorted(names) != sorted(defaults):
+        if not accepted:
+            raise BadInput(
+                f"protocol {body.__name__!r} takes no gpu: its first parameter must be gpu, as in "
+                f"def {body.__name__}(gpu)"
+            )
+        if sorted(names) != sorted(defaults):
             raise BadInput(
                 f"protocol {body.__name__!r} takes (gpu, {', '.join(names)}) but has defaults for "
                 f"({', '.join(defaults)}): give each parameter after gpu a default"
@@ -133,4 +138,4 @@ def signature(body: Callable[..., None]) -> tuple[list[str], dict[str, Any]]:
         accepted = inspected(body).parameters.values()
         names = [p.name for p in accepted]
         defaults = {p.name: p.default for p in accepted if p.default is not Parameter.empty}
-    return names, {name: value for name, value in defaults.items() if name != names[0]}
+    return names, {name: value for name, value in defaults.items() if name not in names[:1]}

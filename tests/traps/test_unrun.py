@@ -132,3 +132,19 @@ def test_a_list_is_no_option(options: Any) -> None:
 def test_one_option_is_an_option(option: Any) -> None:
     """A choice may have a single option."""
     check(lambda gpu: gpu.choose(option))
+
+
+def test_an_api_object_can_be_asked() -> None:
+    """What an object lacks is named, and `hasattr` still answers."""
+
+    def body(gpu: Gpu) -> None:
+        assert not hasattr(gpu, "absent")
+        assert not hasattr(gpu.stream("s"), "absent")
+
+    check(body)
+
+
+def test_a_protocol_needs_its_gpu() -> None:
+    """A function without parameters is no protocol, and the message says why."""
+    with pytest.raises(BadInput, match="its first parameter must be gpu"):
+        protocol()(lambda: None)
