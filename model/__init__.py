@@ -5,7 +5,8 @@ Data flows one way:
 - *protocol*: `protocol` (declaring one), `catalogue` and `protocols` (the library), `load` (files);
 - *API*: `gpu` (all of it) from `calls`, `host_calls`, `memory_calls`, `stream_calls`, `checks`;
   `objects` (streams, events), `memory` (buffers and what a read expects); `host` (tracing the
-  protocol's Python into a tree of calls), `shared_state`, `again`, `where`;
+  protocol's Python into a tree of calls), `shared_state` over `state_parts`, `state_names`
+  and `whose`; `unrun`, `again`, `where`;
 - *front end*: `frontend` from `streams`, `copies`, `allocation`, `signals`, `graphs` (every rule of
   the API); `contract` (what a runtime promises), `sync` (locks and queues);
 - *engines*: `order` = `direct` and `tree` over `clocks`, `schedule`, `search`, `host_order`,

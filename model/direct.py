@@ -180,6 +180,21 @@ class Echo(Listener):
         self.reuse.mark(what, value)
 
 
+HINTS = {
+    "'method' object is not iterable": ": call it, as in gpu.steps()",
+    "'_GeneratorContextManager' object": ": write with gpu.capture(stream) as graph",
+}
+"""What Python says of a mistake that is easily made, and how to mend it."""
+
+
+def explained(error: BaseException) -> str:
+    """Somebody else's exception in one line, in the words of the API."""
+    text = in_one_line(error)
+    for private in ("HostCalls.", "MemoryCalls.", "StreamCalls."):
+        text = text.replace(private, "gpu.")
+    return text + "".join(hint for said, hint in HINTS.items() if said in text)
+
+
 @contextmanager
 def refusals() -> Iterator[None]:
     """What a protocol's own Python raises, as bad protocols with their source line; a refusal that
@@ -194,7 +209,7 @@ def refusals() -> Iterator[None]:
     except StreamorderError:
         raise
     except (Exception, SystemExit) as error:
-        raise BadProtocol(f"the protocol raised {in_one_line(error)}", failed_at(error)) from error
+        raise BadProtocol(f"the protocol raised {explained(error)}", failed_at(error)) from error
     if BadProtocol.last is not None:
         raise BadProtocol.last
 

@@ -4,7 +4,8 @@ StreamorderError
 ├── BadInput            2   the protocol or the command line is wrong
 │   ├── BadProtocol         a call of the protocol is wrong; carries the source line
 │   ├── BadParameter        the protocol has no such parameter, or not of that value
-│   └── UnknownPart         a part that the buffer does not have
+│   ├── UnknownPart         a part that the buffer does not have
+│   └── UnknownCall         a call that the API object does not have
 ├── NotModelled         3   a call or a combination that this contract does not model
 ├── BudgetSpent         3   the search ended before it was complete
 └── CannotRunHere       4   no GPU, no ROCm, a missing extra
@@ -52,6 +53,10 @@ class BadProtocol(BadInput):
 
 class UnknownPart(BadProtocol, AttributeError):
     """A part that the buffer does not have (an `AttributeError`, so that `hasattr` works)."""
+
+
+class UnknownCall(BadProtocol, AttributeError):
+    """A call that the API object does not have (an `AttributeError`, so that `hasattr` works)."""
 
 
 class BadParameter(BadInput):

@@ -7,8 +7,11 @@ simulation or a real GPU.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .host_calls import HostCalls
 from .memory_calls import MemoryCalls
+from .objects import unknown_call
 from .stream_calls import StreamCalls
 
 
@@ -19,3 +22,8 @@ class Gpu(HostCalls, MemoryCalls, StreamCalls):
     - `memory_calls`: buffers, copies, fills, allocation;
     - `stream_calls`: streams, events, kernels, graphs, cells, agents, `synchronize`, `concurrent`.
     """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown_call(type(self), "gpu", name)

@@ -18,8 +18,9 @@ from .calls import OPERATIONS
 from .direct import refusals
 from .errors import BadProtocol
 from .gpu import Gpu
-from .shared_state import frozen, held, untouched
+from .shared_state import Holding, Walk, untouched
 from .trace import described
+from .unrun import ran
 from .where import Where, caller
 
 if TYPE_CHECKING:
@@ -111,8 +112,8 @@ class Host:
         self.body = body
         self.born: dict[object, int | None] = {}
         self.roots: dict[Node, Callable[[], None]] = {}
-        self.shared: list[tuple[Node, object]] = []
-        self.held: list[tuple[Any, list[Any]]] = []
+        self.shared: dict[Node, Walk] = {}
+        self.held = Holding(())
         self.root = self._start(0, lambda: body(self.gpu))
 
     def _start(self, thread: int, body: Callable[[], None]) -> Node:
@@ -126,13 +127,14 @@ class Host:
         if node.spawned is None:
             assert node.call is not None
             _verb, thread, fn, args = node.call
-            self.shared.append((node, frozen((fn, args), where=node.where)))
-            self._hold()
-            node.spawned = self._start(thread.slot, lambda: self._run_thread(fn, args))
+            self.shared[node] = Walk((fn, args), node.where)
+            self.held = Holding(self.shared.values())
+            node.spawned = self._start(thread.slot, lambda: self._run_thread(node, fn, args))
         return node.spawned
 
-    def _run_thread(self, fn: Callable[..., None], args: tuple[object, ...]) -> None:
-        fn(*args)
+    def _run_thread(self, node: Node, fn: Callable[..., object], args: tuple[object, ...]) -> None:
+        assert node.call is not None
+        ran(fn(*args), f"host thread {node.call[1].name!r}", node.where)
         if self.gpu.editor is not None:
             self.gpu.editor.end()
 
@@ -155,22 +157,21 @@ class Host:
             node.step, node.allowed = run.step, run.allowed
         self._check_shared()
 
-    def _hold(self) -> None:
-        self.held = held(part for node, _ in self.shared for part in (node.call or ())[2:])
-
     def _check_shared(self) -> None:
         if untouched(self.held):
             return
-        for node, before in self.shared:
+        for node, before in self.shared.items():
             assert node.call is not None
-            if frozen(node.call[2:], where=node.where) != before:
+            now = Walk(node.call[2:], node.where)
+            if now.shape != before.shape:
                 raise BadProtocol(
                     f"host thread {node.call[1].name!r} shares Python state that changes after the "
                     "thread has started: threads may share API objects only; pass values as "
                     "arguments of gpu.thread() or through a gpu.queue()",
                     str(node.where),
                 )
-        self._hold()
+            self.shared[node] = now
+        self.held = Holding(self.shared.values())
 
     def _replay(self, node: Node) -> Run:
         """A fresh greenlet that has come to this node; refuses host code that went elsewhere."""

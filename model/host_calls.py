@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from .checks import Checks
@@ -61,6 +62,11 @@ class HostCalls(Checks):
         """The host does one of several things; every one is explored. Returns the option."""
         if not options:
             raise BadProtocol("choose() needs at least one option")
+        if len(options) == 1 and is_many(options[0]):
+            raise BadProtocol(
+                f"choose(*options) takes the options one by one, and {options[0]!r} is a single "
+                "one: write choose('real', 'dummy'), or choose(*options)"
+            )
         plain = (str, int, bool, type(None))
         names = tuple(o if isinstance(o, plain) else f"#{i}" for i, o in enumerate(options))
         return options[self._call(("choose", len(options), names))]
@@ -146,8 +152,15 @@ class HostCalls(Checks):
         self._call(("wait_cell", cell, self._word(value)))
 
 
+def is_many(option: object) -> bool:
+    """Whether somebody who gives this alone must mean what is in it."""
+    return hasattr(type(option), "__iter__") and not isinstance(option, (str, bytes, Opaque))
+
+
 def is_plain(item: object) -> bool:
     """Whether an item of a queue cannot change: a constant, an API object, a tuple of these."""
-    if isinstance(item, tuple):
+    if isinstance(item, tuple) and not hasattr(item, "__dict__"):
         return all(is_plain(part) for part in item)
-    return item is None or isinstance(item, (int, float, str, bytes, Handle, Region))
+    if isinstance(item, (Handle, Region, Enum)):
+        return True
+    return item is None or type(item) in {int, bool, float, str, bytes}

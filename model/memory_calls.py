@@ -100,6 +100,8 @@ class MemoryCalls(Checks):
         `record_stream` makes it (R6.5).
         """
         self._own(stream, Stream)
+        if isinstance(used_by, Stream):
+            raise BadProtocol(f"used_by takes several streams: write used_by=[{used_by.name}]")
         users = tuple(used_by)
         for user in users:
             self._own(user, Stream)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .errors import UnknownCall
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -34,6 +36,23 @@ class Handle:
 
     def __repr__(self) -> str:
         return self.name
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown_call(type(self), f"{type(self).__name__.lower()} {self.name!r}", name)
+
+
+def unknown_call(cls: type, whose: str, name: str) -> AttributeError:
+    """Why an API object has no such attribute, and which one may have been meant."""
+    if name.startswith("_"):
+        return AttributeError(name)
+    from difflib import get_close_matches
+
+    known = [known for known in dir(cls) if not known.startswith("_")]
+    near = get_close_matches(name, known, 1) or get_close_matches(name.partition("_")[0], known, 1)
+    hint = f": did you mean {near[0]}?" if near else ""
+    return UnknownCall(f"{whose} has no {name!r}{hint}")
 
 
 class Ticket:

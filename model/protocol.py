@@ -6,6 +6,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 from .errors import BadInput, BadParameter
+from .unrun import ran
 from .where import Where
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Protocol:
 
     def __init__(
         self,
-        body: Callable[..., None],
+        body: Callable[..., object],
         name: str,
         parameters: dict[str, Any],
         expects: Mapping[str, str],
@@ -76,11 +77,11 @@ class Protocol:
         for size in SIZES:
             if type(arguments.get(size)) is int and arguments[size] < 1:
                 raise BadParameter(self.name, size, f"must be at least 1, not {arguments[size]}")
-        return lambda gpu: self.body(gpu, **arguments)
+        return lambda gpu: self(gpu, **arguments)
 
     def __call__(self, gpu: Gpu, **arguments: object) -> None:
         """Run the function itself, as a protocol that builds on it does."""
-        self.body(gpu, **arguments)
+        ran(self.body(gpu, **arguments), f"protocol {self.__name__!r}", self.where)
 
     def __repr__(self) -> str:
         return f"<protocol {self.name}>"
@@ -120,7 +121,12 @@ def protocol(
         accepted, defaults = signature(body)
         defaults.update(parameters)
         names = accepted[1:]
-        if not accepted or sorted(names) != sorted(defaults):
+        if not accepted:
+            raise BadInput(
+                f"protocol {body.__name__!r} takes no gpu: its first parameter must be gpu, as in "
+                f"def {body.__name__}(gpu)"
+            )
+        if sorted(names) != sorted(defaults):
             raise BadInput(
                 f"protocol {body.__name__!r} takes (gpu, {', '.join(names)}) but has defaults for "
                 f"({', '.join(defaults)}): give each parameter after gpu a default"
@@ -162,4 +168,4 @@ def signature(body: Callable[..., None]) -> tuple[list[str], dict[str, Any]]:
         accepted = inspected(body).parameters.values()
         names = [p.name for p in accepted]
         defaults = {p.name: p.default for p in accepted if p.default is not Parameter.empty}
-    return names, {name: value for name, value in defaults.items() if name != names[0]}
+    return names, {name: value for name, value in defaults.items() if name not in names[:1]}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..model.calls import OPERATIONS
 from ..model.gpu import Gpu
 from ..model.host import Run, falses_after
+from ..model.unrun import ran
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -124,7 +125,8 @@ class LiveCursor(Cursor):
         """A greenlet for the thread."""
         assert self.call is not None
         _verb, thread, fn, args = self.call
-        return LiveCursor(self.live, thread.slot, lambda: fn(*args))
+        whose, where = f"host thread {thread.name!r}", self.where
+        return LiveCursor(self.live, thread.slot, lambda: ran(fn(*args), whose, where))
 
 
 class Live:
@@ -157,4 +159,4 @@ class Live:
 
     def first(self) -> Cursor:
         """The main thread's first call."""
-        return LiveCursor(self, 0, lambda: self.body(self.gpu))
+        return LiveCursor(self, 0, lambda: ran(self.body(self.gpu), "the protocol", None))

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..model.memory import PAGEABLE, Region
+from ..model.unrun import ran
 from .bench import Hold
 from .device_copies import DeviceCopies
 from .runtime import content, fill, int32_at
@@ -284,7 +285,7 @@ class DeviceCalls(DeviceCopies):
         def body() -> None:
             self.attach(self.make_lane(handle.slot))
             try:
-                fn(*args)
+                ran(fn(*args), f"host thread {handle.name!r}", None)
             except BaseException as error:  # noqa: BLE001 - raised again where the run ends
                 self.failures.append(error)
                 self.pace.end()
