@@ -46,10 +46,11 @@ def row(verdict: Verdict, width: int, paint: Paint) -> str:
         line += paint.red(f"  expected {verdict.expected}")
     if verdict.reason:
         line += paint.yellow(f"  {verdict.reason}")
-    if verdict.runtime is not None:
-        from .runtime import word_for
+    if verdict.there:
+        from .runtime import worst_there
 
-        line += f"  on {verdict.runtime.profile}: {word_for(verdict, verdict.runtime)}"
+        code, words = worst_there(verdict)
+        line += f"  {words}" if code or verdict.runtime else ""
     return line + "".join(paint.yellow(f"  ({warning})") for warning in verdict.warnings)
 
 
