@@ -41,13 +41,16 @@ class Limits(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is to be decided: a protocol bound to its parameters, an engine and its limits."""
+    """What is to be decided: a protocol bound to its parameters, an engine and its limits; with
+    `until` (on `time.monotonic`) also what hangs past the first thing wrong.
+    """
 
     target: Protocol
     body: Callable[[Gpu], None]
     parameters: dict[str, Any]
     engine: str
     limits: Limits
+    until: float | None = None
 
 
 def check(
@@ -154,18 +157,38 @@ def there(
     from .sweeps import swept
 
     size, runtime, env, sweep = place
+    deadline = time.monotonic() + question.limits.seconds
+    if any(found.stopped for _c, found in decisions):
+        question = question._replace(until=deadline)
+        decisions = tried(question, contract, size)
     in_order = question._replace(engine="order")
     asked = Asked(
         guarded(lambda promised: [d for _c, d in by_reading(question, promised, size)]),
         guarded(lambda promised: [d for _c, d in by_reading(in_order, promised, size)]),
         contract,
         verdict.outcome,
-        any(found.spins for _c, found in decisions),
-        time.monotonic() + question.limits.seconds,
+        may_spin(question, contract, verdict.outcome, size, decisions),
+        deadline,
     )
     if sweep is not None:
         return verdict._replace(sweep=swept(asked, runtime, env, sweep))
     return verdict._replace(runtime=on_runtime(asked, runtime, env))
+
+
+def may_spin(
+    question: Question,
+    contract: Contract,
+    outcome: Outcome,
+    size: int,
+    decisions: list[tuple[Contract, Decision]],
+) -> bool:
+    """Whether it waits for values; of a refuted one what no search has come to the end of may."""
+    if any(found.spins for _c, found in decisions):
+        return True
+    if outcome is not Outcome.REFUTED or not any(d.spent or d.stopped for _c, d in decisions):
+        return False
+    in_order = tried(question._replace(engine="order"), contract, size)
+    return any(found.spins or found.spent or found.stopped for _c, found in in_order)
 
 
 def decided(
@@ -268,13 +291,14 @@ def once(
             uncertain,
             max_states=limits.states,
             seconds=limits.seconds,
+            until=question.until,
         )
     if question.engine in OTHERS:
         other = OTHERS[question.engine]()
         return other(question.body, steps, contract, uncertain, limits)
     return decide(
         question.body, steps, contract, uncertain,
-        max_executions=limits.executions, seconds=limits.seconds,
+        max_executions=limits.executions, seconds=limits.seconds, until=question.until,
     )  # fmt: skip
 
 

@@ -392,7 +392,7 @@ def hangs(decisions: Iterable[Decision]) -> bool | None:
     decisions = list(decisions)
     if any(one.hangs for one in decisions):
         return True
-    return None if any(one.spent for one in decisions) else False
+    return None if any(one.spent or one.stopped for one in decisions) else False
 
 
 WORDS = {
