@@ -228,7 +228,9 @@ def grown(
 
 
 def for_every_size(question: Question, contract: Contract, verdict: Verdict) -> Verdict:
-    """A bounded HOLDS made better: proved for every number of steps, or refuted by a larger one."""
+    """A bounded HOLDS made better: proved for every number of steps, or refuted by a larger one.
+    Where the two do not agree it is none.
+    """
     from .proof import Refuted
     from .prove import prove_readings
 
@@ -239,7 +241,9 @@ def for_every_size(question: Question, contract: Contract, verdict: Verdict) -> 
         refuted = concluded(question, contract, size, tried(question, contract, size))
         if refuted.outcome is not Outcome.HOLDS:
             return refuted
-        found = "with no steps at all it is refuted" if not found.steps else DOUBTED
+        if found.steps:
+            return verdict._replace(outcome=Outcome.UNDETERMINED, reason=DOUBTED)
+        found = "with no steps at all it is refuted"
     if isinstance(found, str):
         return verdict._replace(unproved=found)
     return verdict._replace(

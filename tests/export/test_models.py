@@ -175,7 +175,7 @@ def test_a_protocols_words_are_not_the_exporters(said: str, place: str) -> None:
 def test_our_verdict_is_found_behind_open_promises() -> None:
     """What a heading says between the protocol and the verdict does not hide that."""
     entry = catalogue()["fp8-prefill/synchronize-first"]
+    promises = ["null_sync_covers_blocking"]
     for made in (promela, tla):
-        for said in ("kept", "broken"):
-            model = made(entry, "cuda", **{said: ["null_sync_covers_blocking"]})
+        for model in (made(entry, "cuda", kept=promises), made(entry, "cuda", broken=promises)):
             assert verdict_in(model) in {"HOLDS", "REFUTED"}
