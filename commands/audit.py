@@ -24,8 +24,9 @@ def add(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Audit and print; exits 1 where a wait is undeclared."""
+    """Audit and print; exits 1 where a wait is undeclared, 3 where not all was listened to."""
     from ..model.audit import audit
+    from ..model.verdict import combined_exit_code
     from ..report.text import audit_text
 
     steps = whole(options.steps, "--steps") or 4
@@ -39,4 +40,4 @@ def run(options: argparse.Namespace) -> int:
     else:
         paint = Paint.for_stream(sys.stdout)
         print("\n".join(audit_text(one, paint) for one in found))
-    return int(any(one.undeclared for one in found))
+    return combined_exit_code(one.exit_code for one in found)

@@ -109,12 +109,13 @@ def fields(text: str) -> list[str]:
 def compared(text: str) -> int:
     """What the model's checker says, beside our own verdict."""
     from ..model.export.checkers import spin, tlc
+    from ..model.export.heading import verdict_in
 
     found = spin(text) if text.startswith("/*") else tlc(text)
-    ours = text.partition("says for these bounds: ")[2].partition(".")[0]
+    ours = verdict_in(text)
     beside = "streamorder says the same" if ours == found.outcome else f"streamorder says {ours}"
     why = f", {found.why}" if found.why else ""
     print(f"{found.checker}: {found.outcome} ({found.states:,} states{why}); {beside}")
-    if found.outcome == "UNDETERMINED" or ours == "UNDETERMINED":
+    if found.outcome == "UNDETERMINED" or ours in {"UNDETERMINED", ""}:
         return 3
     return int(ours != found.outcome)

@@ -23,7 +23,9 @@ def add(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print; with `--gpu`, exits 1 where an outcome was seen that the model forbids."""
+    """Print; with `--gpu`, exits 1 where an outcome was seen that the model forbids, and 3 where
+    programs did not run.
+    """
     return on_gpu(options) if options.gpu else by_model(options)
 
 
@@ -56,12 +58,15 @@ def on_gpu(options: argparse.Namespace) -> int:
     from ..validation.reports import litmus_text
     from ..validation.suite import run_litmus
     from ..validation.torch_runtime import require_gpu
+    from ..validation.unseen import unanswered
     from .validate import told
 
     require_gpu()
     results = run_litmus(options.names, told=told, quick=options.quick)
+    missing = unanswered(results["programs"])
     if options.format == "json":
         write_json(results)
     else:
-        print(litmus_text(results), file=sys.stdout)
-    return int(bool(results["summary"]["forbidden_seen"]))
+        lines = [litmus_text(results), *(f"undetermined: {said}" for said in missing)]
+        print("\n".join(lines), file=sys.stdout)
+    return 1 if results["summary"]["forbidden_seen"] else 3 * bool(missing)

@@ -47,12 +47,20 @@ class Wait(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The host waits of one protocol under one contract."""
+    """The host waits of one protocol under one contract; `reason` says why there may be more than
+    these, None where every host schedule was listened to.
+    """
 
     name: str
     contract: str
     steps: int
     waits: tuple[Wait, ...]
+    reason: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a wait is undeclared, 3 where none was found and not all was listened to."""
+        return 1 if self.undeclared else 3 if self.reason else 0
 
     @property
     def undeclared(self) -> tuple[Wait, ...]:
@@ -66,6 +74,7 @@ class Audit(NamedTuple):
             "contract": self.contract,
             "steps": self.steps,
             "undeclared": len(self.undeclared),
+            "reason": self.reason,
             "waits": [wait.as_data() for wait in self.waits],
         }
 
@@ -90,7 +99,7 @@ def audit(
     reading = promised.readings()[0]
     tally = from_the_start(lambda: listen(host, reading))
     host.verify()
-    return Audit(target.name, promised.name, steps, tuple(tally.waits()))
+    return Audit(target.name, promised.name, steps, tuple(tally.waits()), tally.cut)
 
 
 def listen(host: Host, contract: Contract) -> Tally:
@@ -101,15 +110,20 @@ def listen(host: Host, contract: Contract) -> Tally:
     tally = Tally()
 
     def listening() -> Schedule:
+        tally.close()
         schedule = schedule_of(host, contract, ())
         schedule.on_wait = tally.add
         return schedule
 
-    deadline = time.monotonic() + SECONDS
-    for number, _schedule in enumerate(Search(listening, deadline), 1):
-        tally.close()
-        if number >= SCHEDULES:
+    search = Search(listening, time.monotonic() + SECONDS)
+    number = 0
+    for number, _schedule in enumerate(search, 1):
+        if number > SCHEDULES:
+            search.spent = True
             break
+    tally.close()
+    if search.spent:
+        tally.cut = f"the search ended early: {number:,} host schedules listened to, more to come"
     return tally
 
 
@@ -120,12 +134,15 @@ def by_line(item: tuple[tuple[Any, ...], Any]) -> tuple[Any, ...]:
 
 
 class Tally:
-    """Waits of one schedule after another; of each line, the most in one step."""
+    """Waits of one schedule after another; of each line, the most in one step. `cut` says why there
+    may be more.
+    """
 
     def __init__(self) -> None:
         self.now: dict[tuple[Any, ...], int] = {}
         self.most: dict[tuple[Any, ...], int] = {}
         self.calls: dict[tuple[Any, ...], str] = {}
+        self.cut: str | None = None
 
     def add(self, node: Node) -> None:
         """Count a wait of the current schedule."""

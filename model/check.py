@@ -44,13 +44,16 @@ class Limits(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is to be decided: a protocol bound to its parameters, an engine and its limits."""
+    """What is to be decided: a protocol bound to its parameters, an engine and its limits; with
+    `until` (on `time.monotonic`) also what hangs past the first thing wrong.
+    """
 
     target: Protocol
     body: Callable[[Gpu], None]
     parameters: dict[str, Any]
     engine: str
     limits: Limits
+    until: float | None = None
 
 
 def check(
@@ -163,18 +166,38 @@ def there(
     from .sweeps import swept
 
     size, runtime, env, sweep = place
+    deadline = time.monotonic() + question.limits.seconds
+    if any(found.stopped for _c, found in decisions):
+        question = question._replace(until=deadline)
+        decisions = tried(question, contract, size)
     in_order = question._replace(engine="order")
     asked = Asked(
         guarded(lambda promised: [d for _c, d in by_reading(question, promised, size)]),
         guarded(lambda promised: [d for _c, d in by_reading(in_order, promised, size)]),
         contract,
         verdict.outcome,
-        any(found.spins for _c, found in decisions),
-        time.monotonic() + question.limits.seconds,
+        may_spin(question, contract, verdict.outcome, size, decisions),
+        deadline,
     )
     if sweep is not None:
         return verdict._replace(sweep=swept(asked, runtime, env, sweep))
     return verdict._replace(runtime=on_runtime(asked, runtime, env))
+
+
+def may_spin(
+    question: Question,
+    contract: Contract,
+    outcome: Outcome,
+    size: int,
+    decisions: list[tuple[Contract, Decision]],
+) -> bool:
+    """Whether it waits for values; of a refuted one what no search has come to the end of may."""
+    if any(found.spins for _c, found in decisions):
+        return True
+    if outcome is not Outcome.REFUTED or not any(d.spent or d.stopped for _c, d in decisions):
+        return False
+    in_order = tried(question._replace(engine="order"), contract, size)
+    return any(found.spins or found.spent or found.stopped for _c, found in in_order)
 
 
 def decided(
@@ -214,7 +237,9 @@ def grown(
 
 
 def for_every_size(question: Question, contract: Contract, verdict: Verdict) -> Verdict:
-    """A bounded HOLDS made better: proved for every number of steps, or refuted by a larger one."""
+    """A bounded HOLDS made better: proved for every number of steps, or refuted by a larger one.
+    Where the two do not agree it is none.
+    """
     from .proof import Refuted
     from .prove import prove_readings
 
@@ -225,7 +250,9 @@ def for_every_size(question: Question, contract: Contract, verdict: Verdict) -> 
         refuted = concluded(question, contract, size, tried(question, contract, size))
         if refuted.outcome is not Outcome.HOLDS:
             return refuted
-        found = "with no steps at all it is refuted" if not found.steps else DOUBTED
+        if found.steps:
+            return verdict._replace(outcome=Outcome.UNDETERMINED, reason=DOUBTED)
+        found = "with no steps at all it is refuted"
     if isinstance(found, str):
         return verdict._replace(unproved=found)
     return verdict._replace(
@@ -298,13 +325,14 @@ def once(
             uncertain,
             max_states=limits.states,
             seconds=limits.seconds,
+            until=question.until,
         )
     if question.engine in OTHERS:
         other = OTHERS[question.engine]()
         return other(question.body, steps, contract, uncertain, limits)
     return decide(
         question.body, steps, contract, uncertain,
-        max_executions=limits.executions, seconds=limits.seconds,
+        max_executions=limits.executions, seconds=limits.seconds, until=question.until,
     )  # fmt: skip
 
 

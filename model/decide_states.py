@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .again import from_the_start
 from .decision import Decision
-from .errors import BudgetSpent
+from .errors import BudgetSpent, NotModelled
 from .explore import Exploration, explore
 from .host import Host
 from .masking import UNMASKED
@@ -31,8 +31,12 @@ def decide_states(
     *,
     max_states: int = 2_000_000,
     seconds: float = 60.0,
+    until: float | None = None,
 ) -> Decision:
-    """Decide a program by visiting every state that it can be in."""
+    """Decide a program by visiting every state that it can be in, up to the first thing wrong.
+
+    With `until` (on `time.monotonic`) it is looked at past that, to see what hangs.
+    """
     found = Decision()
     host = found.host = Host(body, steps)
     deadline = time.monotonic() + seconds
@@ -65,7 +69,26 @@ def decide_states(
     elif not walk.holds:
         found.walk = walk
         found.bad = [from_the_start(lambda: completed(host, contract, host_steps(walk)))]
+    found.stopped = not walk.complete
+    if found.stopped and until is not None:
+        limits = {"max_states": max_states, "deadline": min(deadline, until)}
+        look_on(found, host, lambda: explore(host, contract, uncertain, **limits))
     return found
+
+
+def look_on(found: Decision, host: Host, whole: Callable[[], Exploration]) -> None:
+    """Add what there is past the first thing wrong, or why that is not known."""
+    try:
+        walk = whole()
+    except (BudgetSpent, NotModelled) as error:
+        found.spent = f"the search ended early: {error}"
+        return
+    host.verify()
+    found.stopped, found.walk = False, walk
+    found.hazards, found.hangs = bool(walk.hazards or walk.wrongs), bool(walk.deadlocks)
+    found.consulted |= walk.machine.effects.front.consulted
+    found.spins = host.gpu.cells_used
+    found.note_queues(host.gpu)
 
 
 def host_steps(walk: Exploration) -> list[Step]:

@@ -26,6 +26,8 @@ class Decision:
       packets seen of it (0 unless counted); `sizes_missing`: some copy's size would matter and is
       not said;
     - `edges`: what is wrong, from an engine that makes its own counterexamples, else None;
+    - `stopped`: it went no further than the first thing wrong, and what comes after that may wait
+      for a cell or hang;
     - `spent`: why the search ended early, None when it is complete.
     """
 
@@ -51,6 +53,7 @@ class Decision:
         self.edges: list[MissingEdge] | None = None
         self.hazards = False
         self.hangs = False
+        self.stopped = False
         self.lanes: dict[str, list[int]] = {}
         self.sizes_missing = False
 

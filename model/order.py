@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from .clocks import Found
 from .decision import Decision
-from .direct import Branches, Direct, Echo, Spent, run
+from .direct import BRANCHING, Branches, Direct, Echo, Spent, run
+from .errors import NotModelled
 from .gpu import Gpu
 from .masking import UNMASKED
 
@@ -30,15 +31,38 @@ def decide(
     *,
     max_executions: int = 100_000,
     seconds: float = 60.0,
+    until: float | None = None,
 ) -> Decision:
-    """Decide a program for a number of steps under one reading of a contract."""
+    """Decide a program for a number of steps under one reading of a contract; with `until` (on
+    `time.monotonic`) also what hangs past a hazard.
+    """
     deadline = time.monotonic() + seconds
-    try:
-        return decide_directly(body, steps, contract, uncertain, deadline)
-    except Branches:
+
+    def by_tree(end: float) -> Decision:
         from .tree import decide_tree
 
-        return decide_tree(body, steps, contract, uncertain, max_executions, deadline)
+        return decide_tree(body, steps, contract, uncertain, max_executions, end, until)
+
+    try:
+        found = decide_directly(body, steps, contract, uncertain, deadline)
+    except Branches:
+        return by_tree(deadline)
+    if found.stopped and until is not None:
+        return looked_on(found, lambda: by_tree(min(deadline, until)))
+    return found
+
+
+def looked_on(found: Decision, whole: Callable[[], Decision]) -> Decision:
+    """A decision that stopped at a hazard, made whole; itself where the search ends before that."""
+    try:
+        more = whole()
+    except NotModelled as error:
+        found.spent = str(error)
+        return found
+    if more.holds:
+        found.spent = more.spent
+        return found
+    return more
 
 
 def decide_directly(
@@ -69,6 +93,7 @@ def decide_directly(
         from .tree import trace_single
 
         trace_single(found, body, steps, contract)
+        found.stopped = goes_on(found, body, deadline)
     elif found.spent is None:
         if echo.digest != direct.digest:
             from .tree import unrepeatable
@@ -76,3 +101,18 @@ def decide_directly(
             raise unrepeatable(body, steps)
         found.once = echo.reuse.once()
     return found
+
+
+def goes_on(found: Decision, body: Callable[[Gpu], None], deadline: float) -> bool:
+    """Whether a program that was traced after a hazard has calls past it that nothing decided: it
+    may wait for values there, or make choices.
+    """
+    assert found.host is not None
+    if not found.cut:
+        return any(node.call and node.call[0] in BRANCHING for node in found.host.nodes())
+    gpu = Gpu(found.host.gpu.step_count)
+    try:
+        run(gpu, body, Echo(gpu, deadline))
+    except (Branches, Spent):
+        return True
+    return False

@@ -251,7 +251,8 @@ class Runtime:
                 shown, maps = shown + result, maps + 1
             self.results[masking] = shown, maps
         if self.setting.moves and self.crowded:
-            return self.by_packet(), bounded
+            said = self.by_packet()
+            return said, UNSURE if said == UNDECIDED else bounded
         return self.from_maps(bounded), bounded
 
     def from_maps(self, bounded: str | None) -> str:
@@ -270,11 +271,14 @@ class Runtime:
         the two it may be hidden: such a map proves nothing.
         """
         all_on_one = queue_maps.one_each(self.lanes)
-        if all(refuted(self.decide(masking, all_on_one)) for masking in self.variants):
+        shared = [refuted(self.decide(masking, all_on_one)) for masking in self.variants]
+        if all(shared):
             return EXPOSED
-        if all(refuted(self.decide(masking, ())) is False for masking in self.variants):
+        alone = [refuted(self.decide(masking, ())) for masking in self.variants]
+        if not any(alone) and None not in alone:
             return HIDDEN
-        return MAY_HIDE
+        hides, shows = False in (*shared, *alone), True in (*shared, *alone)
+        return MAY_HIDE if hides and shows else UNDECIDED
 
     def choices(self) -> Iterator[Choice]:
         """On how many maps each kind of masking shows a hazard."""
@@ -392,7 +396,7 @@ def hangs(decisions: Iterable[Decision]) -> bool | None:
     decisions = list(decisions)
     if any(one.hangs for one in decisions):
         return True
-    return None if any(one.spent for one in decisions) else False
+    return None if any(one.spent or one.stopped for one in decisions) else False
 
 
 WORDS = {

@@ -94,8 +94,11 @@ def decide_tree(
     uncertain: tuple[str, ...],
     max_executions: int,
     deadline: float,
+    until: float | None = None,
 ) -> Decision:
-    """Search the host schedules of a program with choices or several host threads."""
+    """Search the host schedules of a program with choices or several host threads; `until` as for
+    `decide_states`, which it comes to where clocks cannot decide.
+    """
     found = Decision()
     host = found.host = Host(body, steps)
     from_the_start(lambda: search(found, host, contract, uncertain, max_executions, deadline))
@@ -110,7 +113,7 @@ def decide_tree(
         from .decide_states import decide_states
 
         left = max(0.0, deadline - time.monotonic())
-        states = decide_states(body, steps, contract, uncertain, seconds=left)
+        states = decide_states(body, steps, contract, uncertain, seconds=left, until=until)
         states.note_queues(host.gpu)
         return states
     return found

@@ -164,11 +164,19 @@ class Verdict(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        """0 as expected, else the outcome's own code, and 1 for a pass that was not expected."""
+        """0 as expected, else the outcome's own code, and 1 for a pass that was not expected; where
+        that is 0, the worst of what runtimes make of it.
+        """
         own = self.outcome.exit_code or (1 if self.as_expected is False else 0)
         if self.as_expected:
             own = 0
-        return own or (self.runtime.exit_code(self.outcome) if self.runtime else 0)
+        return own or combined_exit_code(found.exit_code(self.outcome) for found in self.there)
+
+    @property
+    def there(self) -> tuple[OnRuntime, ...]:
+        """What runtimes make of it: of the one asked for, or of every value of a sweep."""
+        one = () if self.runtime is None else (self.runtime,)
+        return (*one, *(found for _value, found in self.sweep))
 
     def as_data(self) -> dict[str, Any]:
         """As plain data, for JSON."""

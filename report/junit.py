@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from ..model.verdict import Outcome
-from .runtime import word_for
+from .runtime import worst_there
 from .text import one as as_text
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def kind(verdict: Verdict) -> str | None:
     """Whether a verdict is a failure, an error or neither."""
     if not verdict.exit_code:
         return None
-    return "error" if verdict.outcome is Outcome.UNDETERMINED else "failure"
+    undecided = verdict.outcome is Outcome.UNDETERMINED or verdict.exit_code == 3
+    return "error" if undecided else "failure"
 
 
 def case(verdict: Verdict) -> ET.Element:
@@ -75,14 +76,15 @@ def case(verdict: Verdict) -> ET.Element:
 
 def message(verdict: Verdict) -> str:
     """What went wrong, in a sentence."""
+    if verdict.as_expected:
+        return worst_there(verdict)[1]
     if verdict.missing_edges:
         return verdict.missing_edges[0].sentence
     if verdict.reason:
         return verdict.reason
     if verdict.as_expected is False:
         return f"{verdict.verdict}, expected {verdict.expected}"
-    assert verdict.runtime is not None
-    return f"on {verdict.runtime.profile}: {word_for(verdict, verdict.runtime)}"
+    return worst_there(verdict)[1]
 
 
 def clean(text: str) -> str:

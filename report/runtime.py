@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..model.runtime import EXPOSED, HIDDEN, NO_HANG, UNDECIDED
-from ..model.verdict import Outcome
+from ..model.verdict import Outcome, combined_exit_code
 from ..model.waits_for import NOBODY
 
 if TYPE_CHECKING:
@@ -47,6 +47,18 @@ def word_for(verdict: Verdict, found: OnRuntime) -> str:
     if verdict.outcome is Outcome.REFUTED:
         return "refuted as by contract"
     return "safe as by contract"
+
+
+def worst_there(verdict: Verdict) -> tuple[int, str]:
+    """The worst exit code that a runtime, or a value of a sweep, gives a verdict; and what it is
+    there.
+    """
+    code = combined_exit_code(found.exit_code(verdict.outcome) for found in verdict.there)
+    for value, found in (("", verdict.runtime), *verdict.sweep):
+        if found is not None and found.exit_code(verdict.outcome) == code:
+            where = f" (value {value} of the sweep)" if value else ""
+            return code, f"on {found.profile}{where}: {word_for(verdict, found)}"
+    return code, ""
 
 
 def coloured(words: str, paint: Paint) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.verdict import Outcome, combined_exit_code
 from .drawing import whole
-from .runtime import word_for
+from .runtime import worst_there
 from .scene import source_line, title
 
 if TYPE_CHECKING:
@@ -107,20 +107,26 @@ def rule_id(kind: str) -> str:
 def results_of(verdict: Verdict) -> list[dict[str, Any]]:
     """The results of one verdict; none where it holds as expected."""
     if verdict.outcome is Outcome.REFUTED:
-        return [missing(verdict, edge) for edge in verdict.missing_edges]
+        return [*(missing(verdict, edge) for edge in verdict.missing_edges), *there(verdict)]
     if verdict.outcome is Outcome.UNDETERMINED:
         said = f"{title(verdict)} is undetermined: {verdict.reason}"
         return [result(verdict, "undetermined", said, verdict.where)]
-    if verdict.runtime and (code := verdict.runtime.exit_code(verdict.outcome)):
-        said = (
-            f"{title(verdict)}, on {verdict.runtime.profile}: {word_for(verdict, verdict.runtime)}"
-        )
-        kind = "hang on a runtime" if code == 1 else "undetermined"
-        return [{**result(verdict, kind, said, verdict.where), "level": "error"}]
+    if on_runtimes := there(verdict):
+        return on_runtimes
     if verdict.as_expected is False:
         said = f"{title(verdict)}: {verdict.verdict}, expected {verdict.expected}"
         return [result(verdict, "unexpected", said, verdict.where)]
     return []
+
+
+def there(verdict: Verdict) -> list[dict[str, Any]]:
+    """What a runtime, or a value of a sweep, adds to a verdict that is no failure by itself."""
+    code, words = worst_there(verdict)
+    if not code:
+        return []
+    kind = "hang on a runtime" if code == 1 else "undetermined"
+    said = f"{title(verdict)}, {words}"
+    return [{**result(verdict, kind, said, verdict.where), "level": "error"}]
 
 
 def result(verdict: Verdict, kind: str, said: str, where: Where | None) -> dict[str, Any]:

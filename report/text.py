@@ -46,10 +46,11 @@ def row(verdict: Verdict, width: int, paint: Paint) -> str:
         line += paint.red(f"  expected {verdict.expected}")
     if verdict.reason:
         line += paint.yellow(f"  {verdict.reason}")
-    if verdict.runtime is not None:
-        from .runtime import word_for
+    if verdict.there:
+        from .runtime import worst_there
 
-        line += f"  on {verdict.runtime.profile}: {word_for(verdict, verdict.runtime)}"
+        code, words = worst_there(verdict)
+        line += f"  {words}" if code or verdict.runtime else ""
     return line + "".join(paint.yellow(f"  ({warning})") for warning in verdict.warnings)
 
 
@@ -137,13 +138,19 @@ def audit_text(found: Audit, paint: Paint = PLAIN) -> str:
     """The host waits of a protocol, one source line each."""
     head = f"{paint.bold(found.name)} under {found.contract}: "
     if not found.waits:
+        if found.reason:
+            return head + paint.yellow(f"undetermined, no host wait found: {found.reason}")
         return head + paint.green("the host never waits for the device")
     undeclared = len(found.undeclared)
     verdict = paint.red(f"{undeclared} undeclared") if undeclared else paint.green("all declared")
+    if found.reason:
+        verdict = verdict if undeclared else paint.yellow("all of these declared, undetermined")
     where = "1 source line" if len(found.waits) == 1 else f"{len(found.waits)} source lines"
     lines = [f"{head}host waits at {where}, {verdict}"]
     for wait in found.waits:
         rate = f"{wait.per_step} a step" if wait.in_steps else f"{wait.per_step} in all"
         why = f"declared: {wait.declared}" if wait.declared else paint.red("UNDECLARED")
         lines.append(f"  {wait.where}  {wait.call}  {rate}  {why}")
+    if found.reason:
+        lines.append(paint.yellow(f"  there may be others: {found.reason}"))
     return "\n".join(lines)

@@ -23,6 +23,7 @@ from .litmus_model import answer, in_words
 from .outcome_scripts import facts, outcome_scripts
 from .pace import Armed, Free, Jittered, Together
 from .runtime import Skipped, Unsupported
+from .unseen import REFUSES
 
 if TYPE_CHECKING:
     from .pace import Pace
@@ -110,7 +111,7 @@ def run_program(
         scripts = outcome_scripts(runs.module.litmus, runs.contract, runs.module.OBSERVE)
         measured = measure(runs, scripts, often)
     except (BadProtocol, NotModelled) as error:
-        return {**data, "not_run": f"the API refuses it: {error}"}
+        return {**data, "not_run": f"{REFUSES}: {error}"}
     except (Unsupported, BudgetSpent) as error:
         return {**data, "not_run": f"{error}"}
     return {**data, **measured, "facts": sorted(runs.facts), "nbytes": runs.bench.nbytes}

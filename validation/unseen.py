@@ -16,6 +16,40 @@ REASONS = {
 }
 """The list."""
 
+REFUSES = "the API refuses it"
+"""How the reason of a program begins that a call of is not allowed."""
+
+CANNOT = frozenset(
+    {
+        "a second device",
+        "a copy that reads pageable memory later than its call",
+        "an agent that reads pageable memory",
+        "an allocation inside a capture",
+        "a free inside a capture",
+        "the host may not touch managed memory while this device works",
+        "this device has no early launches",
+    }
+)
+"""What a device or `TorchGpu` is known not to do: what needs it may be left out. A closed list, so
+that no other reason passes for one."""
+
+
+def left_out(row: dict[str, Any]) -> bool:
+    """Whether something did not run for a reason that is known beforehand."""
+    why = row["not_run"]
+    return why in CANNOT or (why.startswith(REFUSES) and row.get("allowed") == ["refused"])
+
+
+def unanswered(rows: list[dict[str, Any]]) -> list[str]:
+    """Why litmus programs are no pass though nothing forbidden was seen."""
+    ran = [row for row in rows if "not_run" not in row]
+    rest = [row for row in rows if "not_run" in row and not left_out(row)]
+    why = [f"{row['title']} did not run: {row['not_run']}" for row in rest]
+    why += [
+        f"{row['title']}: no run had an outcome" for row in ran if not any(row["seen"].values())
+    ]
+    return why if ran or why else ["nothing ran"]
+
 
 def reason_for(outcome: str, row: dict[str, Any]) -> str:
     """The reason for an outcome that a program's runs did not show."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .unseen import left_out
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,7 +22,10 @@ def surprises(results: dict[str, Any]) -> list[str]:
     for part, rows in results["parts"].items():
         found += [f"{part} {row['name']}: {row['fault']}" for row in rows if row["fault"]]
         data = [row["data"] for row in rows if row["data"] is not None]
-        found += CHECKS.get(part, lambda _data: iter(()))(data)
+        lost = [row["name"] for row in rows if row["data"] is None and not row["fault"]]
+        found += [f"{part} {name}: nothing came of it" for name in lost]
+        found += [f"{part}: nothing ran"] * (not rows)
+        found += CHECKS[part](data)
     return found
 
 
@@ -30,6 +35,8 @@ def reproducer(data: list[dict[str, Any]]) -> Iterator[str]:
         mode = each["mode"]
         for kind in ("delayed", "free"):
             wrong = each[kind]["wrong"]
+            if not each[kind]["runs"]:
+                yield f"{mode}, {kind}: nothing ran"
             if mode in MUST_HOLD and wrong:
                 yield f"{mode}, {kind}: {wrong} of {each[kind]['runs']} runs are wrong"
         right = each["delayed"]["runs"] - each["delayed"]["wrong"]
@@ -40,6 +47,8 @@ def reproducer(data: list[dict[str, Any]]) -> Iterator[str]:
 def plans(data: list[dict[str, Any]]) -> Iterator[str]:
     """Plans that did not come through."""
     for each in data:
+        if not each["rows"]:
+            yield "no plan was compared"
         for row in each["rows"]:
             if not row["identical"]:
                 yield f"plan {row['lengths']} by {row['way']}: {', '.join(row['differing'])} differ"
@@ -48,6 +57,8 @@ def plans(data: list[dict[str, Any]]) -> Iterator[str]:
 def sync_free(data: list[dict[str, Any]]) -> Iterator[str]:
     """Waits that torch refused, or a check that refuses nothing."""
     for each in data:
+        if not each["steps"]:
+            yield "the staged path did not run"
         if each["refused"]:
             yield f"the staged path waits: {each['refused']}"
         if not each["item_refused"]:
@@ -65,22 +76,37 @@ def overhead(data: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def mutants(data: list[Any]) -> Iterator[str]:
-    """Mutants that did not show, controls that went wrong."""
+    """Mutants that did not show, controls that went wrong; what did not run, unless it needs what
+    is known not to be there.
+    """
     for each in data:
         if isinstance(each, list):
             yield from controls(each)
             continue
+        yield from idle(each)
         for hazard in each["hazards"]:
-            if hazard["forceable"] and hazard["shown"] != hazard["replays"]:
+            if hazard["forceable"] and not 0 < hazard["replays"] == hazard["shown"]:
                 yield (
                     f"{each['name']}: {hazard['shown']} of {hazard['replays']} replays showed "
                     f"{hazard['first']} against {hazard['second']}"
                 )
+    rows = [row for each in data for row in (each if isinstance(each, list) else [each])]
+    if rows and all("not_run" in row for row in rows):
+        yield "of mutants and controls nothing ran"
+
+
+def idle(row: dict[str, Any]) -> Iterator[str]:
+    """What did not run, for no reason that is known beforehand."""
+    if "not_run" in row and not left_out(row):
+        yield f"{row['name']} did not run: {row['not_run']}"
 
 
 def controls(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Safe protocols that went wrong."""
+    """Safe protocols that went wrong, and those of which nothing was seen."""
     for row in rows:
+        yield from idle(row)
+        if "runs" in row and row["runs"] == row.get("unfinished", 0):
+            yield f"{row['name']}: none of {row['runs']} runs came to its end"
         if row.get("wrong"):
             yield f"{row['name']} is safe and was wrong in {row['wrong']} of {row['runs']} runs"
 
@@ -88,6 +114,9 @@ def controls(rows: list[dict[str, Any]]) -> Iterator[str]:
 def uploads(data: list[dict[str, Any]]) -> Iterator[str]:
     """Uploads that must have landed and had not."""
     for each in data:
+        for kind in ("pinned", "two_in_a_row"):
+            if not any(row["trials"] for row in each[kind]):
+                yield f"{kind}: nothing was tried"
         pinned = sum(row["late"] for row in each["pinned"])
         first = sum(pair["first_late"] for pair in each["two_in_a_row"])
         if pinned:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ..errors import CannotRunHere
 from .export import TLC_CONFIG
+from .heading import options_in
 
 DEPTHS = (100_000, 10_000_000)
 """How deep pan searches: further where the first was too small, as it is no verdict then."""
@@ -87,8 +88,7 @@ def spin(
     Raises `CannotRunHere` without SPIN or the compiler.
     """
     generate = [spin_command(), "-a", "model.pml"]
-    options = re.findall(r"-D\w+(?:=\d+)?", model.partition("*/")[0])
-    build = [*compiler_command(compiler or quickest_compiler()), *options]
+    build = [*compiler_command(compiler or quickest_compiler()), *options_in(model)]
     build.append(f"-DMEMLIM={megabytes}")
     spent: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -119,6 +119,8 @@ def read_pan(said: str, spent: dict[str, float], memory: float) -> Finding:
         outcome, why = "REFUTED", ""
     elif "search depth too small" in said or "not completed" in said:
         outcome, why = "UNDETERMINED", "memory or depth"
+    elif re.search("Bit statespace|Hash-Compact", said):
+        outcome, why = "UNDETERMINED", "a search that takes different states for one is partial"
     else:
         outcome, why = "HOLDS", ""
     # Its own figure: what the kernel counts begins with the process that started it.

@@ -8,17 +8,43 @@ from typing import TYPE_CHECKING
 from .versions import NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from .export import Subject
     from .layout import Layout
     from .promela import Promela
 
 
+OPTIONS = re.compile(
+    r"^ \*     spin -a FILE && gcc -O2 ((?:-D\w+(?:=\d+)? )+)-o pan pan\.c && \./pan -m\d+$",
+    re.MULTILINE,
+)
+"""The line with pan's options, which is indented: nothing that a protocol says is."""
+
+VERDICT = re.compile(
+    r"\A.*\n(?P<margin> \*|\\\*) .*\n(?:(?P=margin) .*\n)?(?P=margin)\n"
+    r"(?:(?P=margin) .* open; here it is (?:kept|broken)\.\n)*"
+    r"(?P=margin) `streamorder check` says for these bounds: (?P<word>[A-Z]+)\.\n"
+)
+"""A heading up to our own verdict, by its place: a protocol's words come before the empty line."""
+
+
+def options_in(model: str) -> list[str]:
+    """The options that a Promela model's heading says pan needs."""
+    found = OPTIONS.search(model.partition("*/")[0])
+    return found[1].split() if found else []
+
+
+def verdict_in(model: str) -> str:
+    """Our own verdict in the heading of a model; nothing where it has none."""
+    found = VERDICT.match(model)
+    return found["word"] if found else ""
+
+
 def promela_heading(subject: Subject, layout: Layout, model: Promela) -> Iterator[str]:
     """The comment above a Promela model."""
     yield "/*"
-    for line in [*about(subject, layout), "", *promela_notes(model)]:
+    for line in [*one_by_one(about(subject, layout)), "", *promela_notes(model)]:
         yield f" * {line.replace('*/', '* /')}".rstrip()
     yield " */"
     yield ""
@@ -44,7 +70,7 @@ def pan_options(model: Promela) -> str:
 
 def tla_heading(subject: Subject, layout: Layout, module: str) -> Iterator[str]:
     """The comment at the beginning of a TLA+ module."""
-    for line in [*about(subject, layout), "", *tla_notes(module)]:
+    for line in [*one_by_one(about(subject, layout)), "", *tla_notes(module)]:
         yield f"\\* {line}".rstrip()
     yield ""
 
@@ -58,6 +84,11 @@ def tla_notes(module: str) -> Iterator[str]:
     yield "deadlock is a hang."
     yield ""
     yield f"    java -cp tla2tools.jar tlc2.TLC -config {module}.cfg {module}.tla"
+
+
+def one_by_one(lines: Iterable[str]) -> Iterator[str]:
+    """Lines that are one line each and not indented, whatever a protocol calls its things."""
+    return (" ".join(line.split()) for line in lines)
 
 
 def about(subject: Subject, layout: Layout) -> Iterator[str]:

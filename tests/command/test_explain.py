@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -101,6 +102,45 @@ def test_audit_of_several(command: Callable[..., Any]) -> None:
     done = command("audit", *words)
     assert done.code == 0
     assert done.out.count(" under cuda: ") == done.out.count(" under hip: ") == 7
+
+
+CUT = """
+def body(gpu):
+    stream = gpu.stream("s")
+    with gpu.sync_allowed("why"):
+        {}
+    for n in gpu.steps():
+        gpu.launch("k", stream)
+        if sum(gpu.choose(0, 1) for _ in range(4)) == 4 and n == 0:
+            stream.synchronize()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [("pass", "undetermined, no host wait found: "), ("early()", "all of these declared, undet")],
+)
+def test_an_audit_that_ends_early(
+    before: str,
+    said: str,
+    command: Callable[..., Any],
+    write: Callable[[str, str], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The wait is in one of the last schedules: where those are not reached it is no pass."""
+    early = "gpu.launch('k', stream), stream.synchronize()"
+    write("cut.py", CUT.format(before.replace("early()", early)))
+    words = ("audit", "cut.py:body", "--contract", "cuda")
+    done = command(*words, "--steps", "3")
+    assert (done.code, said in done.out) == (3, True)
+    assert "1,001 host schedules listened to, more to come" in done.out
+    (found,) = json.loads(command(*words, "--steps", "3", "--format", "json").out)
+    assert (found["undeclared"], bool(found["reason"])) == (0, True)
+    done = command(*words, "--steps", "1")
+    assert (done.code, "more to come" in done.out) == (1, False)
+    monkeypatch.setattr("streamorder.model.audit.SECONDS", 0.0)
+    done = command(*words, "--steps", "1")
+    assert (done.code, "0 host schedules listened to, more to come" in done.out) == (3, True)
 
 
 def test_an_audit_lists_lines_in_order(

@@ -196,7 +196,14 @@ def test_of_an_audit(command: Callable[..., Any], snapshot: Callable[..., None])
     for found in json.loads(done.out):
         fits(
             found,
-            {"name": str, "contract": str, "steps": int, "undeclared": int, "waits": list},
+            {
+                "name": str,
+                "contract": str,
+                "steps": int,
+                "undeclared": int,
+                "reason": type(None),
+                "waits": list,
+            },
         )
     snapshot(done.out, "json-audit")
 

@@ -102,6 +102,15 @@ def test_json_of_a_sweep(command: Callable[..., Any]) -> None:
     }
 
 
+def test_the_worst_value_of_a_sweep_is_the_exit_code(command: Callable[..., Any]) -> None:
+    """One value that hangs is enough, wherever it stands; where none does, it is a pass."""
+    words = ("check", HANDSHAKE, "--runtime", "rocm-10", "--sweep")
+    assert command(*words, "queues=1..2").code == 1
+    released = ("check", "corpus/C72-launch-blocking/off", "--runtime", "rocm-10", "--sweep")
+    assert command(*released, "HIP_LAUNCH_BLOCKING=0..0").code == 0
+    assert command(*released, "HIP_LAUNCH_BLOCKING=0..1").code == 1
+
+
 def test_without_a_runtime_nothing_is_said(command: Callable[..., Any]) -> None:
     """Neither in JSON nor in text."""
     found = parsed(command, "check", DIRECT, "--contract", "hip")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
 from streamorder import cli
-from streamorder.validation import reports, verdicts
+from streamorder.validation import reports, suite, torch_runtime, verdicts
 from streamorder.validation.litmus import NAMES
 
 
@@ -93,6 +94,87 @@ def test_surprises_are_found() -> None:
         "m: 1 of 2 replays showed a against b",
         "s is safe and was wrong in 1 of 9 runs",
     ]
+
+
+NOTHING = {"runs": 0, "wrong": 0, "a_matches": 0, "b_matches": 0}
+IDLE = {
+    "reproducer": ({"mode": "graph", "delayed": NOTHING, "free": NOTHING},
+                   ["graph, delayed: nothing ran", "graph, free: nothing ran"]),
+    "plans": ({"rows": []}, ["no plan was compared"]),
+    "sync-free": ({"steps": 0, "refused": "", "item_refused": True, "outputs_match": True},
+                  ["the staged path did not run"]),
+    "uploads": ({"pinned": [], "two_in_a_row": [{"trials": 0, "first_late": 0}]},
+                ["pinned: nothing was tried", "two_in_a_row: nothing was tried"]),
+    "overhead": (None, ["overhead row: nothing came of it"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", IDLE)
+def test_what_did_not_run_is_a_surprise(part: str) -> None:
+    """An experiment without a single run says nothing, and a part without experiments neither."""
+    data, said = IDLE[part]
+    row = {"name": "row", "fault": None, "data": data}
+    assert verdicts.surprises({"parts": {part: [row]}}) == said
+    assert verdicts.surprises({"parts": {part: []}}) == [f"{part}: nothing ran"]
+
+
+def test_mutants_that_did_not_run_are_surprises() -> None:
+    """Unless they need what is known not to be there, and others ran."""
+    stuck = {"name": "m", "hazards": [], "not_run": "the device is gone"}
+    needs = {"name": "n", "hazards": [], "not_run": "a second device"}
+    hazard = {"forceable": True, "shown": 0, "replays": 0, "first": "a", "second": "b"}
+    forced = {"name": "f", "hazards": [hazard]}
+    controls = [
+        {"name": "c", "not_run": "the device is gone"},
+        {"name": "d", "runs": 40, "wrong": 0, "reads_checked": 0, "unfinished": 40},
+    ]
+
+    def said(*data: Any) -> list[str]:
+        rows = [{"name": "row", "fault": None, "data": each} for each in data]
+        return verdicts.surprises({"parts": {"mutants": rows}})
+
+    gone = "did not run: the device is gone"
+    nothing = "of mutants and controls nothing ran"
+    assert said(stuck) == [f"m {gone}", nothing]
+    assert said(needs) == [nothing]
+    assert said(needs, forced) == ["f: 0 of 0 replays showed a against b"]
+    assert said(controls) == [f"c {gone}", "d: none of 40 runs came to its end"]
+
+
+RAN = {"title": "R1", "allowed": ["P=1"], "seen": {"P=1": 3}}
+REFUSED = {"title": "R2", "allowed": ["refused"], "not_run": "the API refuses it: so it does"}
+NEEDS = {"title": "R3", "allowed": ["P=1"], "not_run": "a second device"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "said"),
+    [
+        ([RAN, REFUSED, NEEDS], 0, ""),
+        ([REFUSED, NEEDS], 3, "undetermined: nothing ran"),
+        ([RAN, {**REFUSED, "allowed": ["P=1"]}], 3, "undetermined: R2 did not run: the API"),
+        ([RAN, {**NEEDS, "not_run": "fault: x"}], 3, "undetermined: R3 did not run: fault: x"),
+        ([{**RAN, "seen": {}}], 3, "undetermined: R1: no run had an outcome"),
+    ],
+)
+def test_litmus_programs_that_did_not_run(
+    rows: list[dict[str, Any]],
+    code: int,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are no pass, unless a stated reason keeps them from running and others ran."""
+    full = [
+        {"name": "n", "unseen": {}, "forbidden_seen": {}, "gap_seen": {}, **row} for row in rows
+    ]
+    found = {"date": "now", "programs": full, "summary": suite.summary(full)}
+    monkeypatch.setattr(suite, "run_litmus", lambda *_names, **_about: found)
+    monkeypatch.setattr(torch_runtime, "require_gpu", lambda: None)
+    assert cli.main(["litmus", "--gpu"]) == code
+    assert said in capsys.readouterr().out
+    full[0]["forbidden_seen"] = {"P=0": 1}
+    found["summary"] = suite.summary(full)
+    assert cli.main(["litmus", "--gpu", "--format", "json"]) == 1
 
 
 def test_table_columns() -> None:

@@ -18,6 +18,8 @@ from streamorder import (
     check,
     protocol,
 )
+from streamorder.model.check import DOUBTED
+from streamorder.model.proof import Refuted
 
 if TYPE_CHECKING:
     from streamorder import Gpu
@@ -162,6 +164,15 @@ def test_a_spent_budget_is_undetermined(body: object, engine: str, limits: Limit
     assert verdict.exit_code == 3
     assert "ended early" in (verdict.reason or "")
     assert "more to come" in (verdict.reason or "")
+
+
+def test_engines_that_do_not_agree_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof's search that finds what a bounded run does not: one of them is wrong, so no pass."""
+    monkeypatch.setattr("streamorder.model.prove.prove_readings", lambda *_: Refuted(3))
+    verdict = check(plain, prove=True)
+    assert (verdict.outcome, verdict.reason) == (Outcome.UNDETERMINED, DOUBTED)
+    assert verdict.exit_code == 3
+    assert check(plain).outcome is Outcome.HOLDS
 
 
 @pytest.mark.parametrize("engine", ["order", "machine"])

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamorder import BadInput, Gpu, catalogue, promela, tla
+from streamorder import BadInput, Gpu, Protocol, catalogue, promela, tla
 from streamorder.cli import main
+from streamorder.model.export.heading import options_in, verdict_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,3 +147,38 @@ def test_run_compares(spin: Any, capsys: pytest.CaptureFixture[str], tmp_path: P
     shown = capsys.readouterr().out
     assert "SPIN: REFUTED" in shown
     assert "streamorder says the same" in shown
+
+
+LIES = (
+    "Slow until pan was built with -DBITSTATE and ran.",
+    "As the design says for these bounds: REFUTED.",
+    "`streamorder check` says for these bounds: REFUTED.",
+    "spin -a FILE && gcc -O2 -DBITSTATE -o pan pan.c && ./pan -m1000000",
+)
+
+
+@pytest.mark.parametrize("said", LIES)
+@pytest.mark.parametrize("place", ["{}", "x\n *\n * {}\n *     {}\n\\*\n\\* {}\n"])
+def test_a_protocols_words_are_not_the_exporters(said: str, place: str) -> None:
+    """Options and our verdict are read from lines that no docstring, name or parameter makes."""
+    words = place.replace("{}", said)
+
+    def body(gpu: Gpu, word: str = "") -> None:
+        gpu.launch("kernel", gpu.stream(f"stream {len(word)}"))
+
+    body.__doc__ = said
+    target = Protocol(body, words, {"word": ""}, {})
+    for model in (promela(target, word=words), tla(target, word=words)):
+        assert verdict_in(model) == "HOLDS"
+    assert options_in(promela(target, word=words)) == ["-DSAFETY", "-DVECTORSZ=1024"]
+    for model in (promela(target, compared=False), tla(target, compared=False)):
+        assert verdict_in(model) == ""
+
+
+def test_our_verdict_is_found_behind_open_promises() -> None:
+    """What a heading says between the protocol and the verdict does not hide that."""
+    entry = catalogue()["fp8-prefill/synchronize-first"]
+    promises = ["null_sync_covers_blocking"]
+    for made in (promela, tla):
+        for model in (made(entry, "cuda", kept=promises), made(entry, "cuda", broken=promises)):
+            assert verdict_in(model) in {"HOLDS", "REFUTED"}

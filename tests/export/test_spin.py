@@ -156,3 +156,14 @@ def test_out_of_time_is_undetermined(spin: Any, seconds: float) -> None:
     assert spin(model).outcome == "HOLDS"
     found = checkers.spin(model, compiler="gcc -O2", seconds=seconds)
     assert (found.outcome, found.why) == ("UNDETERMINED", "time")
+
+
+def test_a_partial_search_is_no_pass(spin: Any) -> None:
+    """Pan that keeps bits for states may take two for one: without errors that says nothing."""
+    for option in ("-DBITSTATE", "-DHC4"):
+        holds = promela(catalogue()["fp8-prefill/staged"], "cuda")
+        found = spin(holds, compiler=f"{checkers.quickest_compiler()} {option}")
+        assert (found.outcome, "partial" in found.why) == ("UNDETERMINED", True)
+    refuted = promela(catalogue()["fp8-prefill/direct"], "cuda")
+    found = spin(refuted, compiler=f"{checkers.quickest_compiler()} -DBITSTATE")
+    assert found.outcome == "REFUTED"

@@ -11,8 +11,10 @@ import xmlschema
 from jsonschema import Draft4Validator
 
 from streamorder import Limits, catalogue, check
+from streamorder.model.runtime import UNDECIDED
 from streamorder.report.junit import junit
 from streamorder.report.sarif import sarif
+from streamorder.report.text import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,6 +116,38 @@ def test_what_can_hang_on_a_runtime(sarif_schema: Draft4Validator) -> None:
     assert "on rocm-7.2: may hang" in result["message"]["text"]
     assert 'failures="1"' in junit([found])
     assert 'message="on rocm-7.2: may hang"' in junit([found])
+
+
+def test_what_can_hang_for_a_value_of_a_sweep(sarif_schema: Draft4Validator) -> None:
+    """The same, and the value is named."""
+    entry = catalogue()["corpus/C72-launch-blocking/off"]
+    found = check(entry, runtime="rocm-10", sweep="HIP_LAUNCH_BLOCKING=0..1")
+    said = "on rocm-10 (value 1 of the sweep): hangs"
+    log = sarif([found])
+    sarif_schema.validate(log)
+    (result,) = log["runs"][0]["results"]
+    assert result["message"]["text"].endswith(said)
+    assert log["runs"][0]["invocations"][0]["exitCode"] == 1
+    assert 'failures="1" errors="0"' in junit([found])
+    assert said in table([found])
+    assert f'message="{said}"' in junit([found])
+
+
+def test_what_is_undetermined_on_a_runtime(sarif_schema: Draft4Validator) -> None:
+    """A refutation that is expected, and of which a runtime's part was not decided: no pass."""
+    entry = catalogue()["fp8-prefill/direct"]
+    found = check(entry, runtime="rocm-10", sweep="queues=1..2")
+    assert (found.as_expected, found.exit_code) == (True, 0)
+    value, there = found.sweep[1]
+    unsure = there._replace(found=there.found._replace(hazard=UNDECIDED))
+    found = found._replace(sweep=(found.sweep[0], (value, unsure)))
+    assert found.exit_code == 3
+    log = sarif([found])
+    sarif_schema.validate(log)
+    kinds = [(one["ruleId"], one["level"]) for one in log["runs"][0]["results"]]
+    assert kinds[-1] == ("streamorder/undetermined", "error")
+    assert 'failures="0" errors="1"' in junit([found])
+    assert 'message="on rocm-10 (value 2 of the sweep): undetermined"' in junit([found])
 
 
 def test_sarif_can_be_refused(sarif_schema: Draft4Validator) -> None:

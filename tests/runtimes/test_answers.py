@@ -172,6 +172,33 @@ def test_a_map_by_packet_with_two_ways_of_copies() -> None:
     assert (answer.hazard, answer.dynamic) == (MAY_HIDE, True)
 
 
+@pytest.mark.parametrize(
+    ("shared", "alone", "outcome"),
+    [
+        (None, True, UNDECIDED),
+        (None, False, HIDDEN),
+        (None, None, UNDECIDED),
+        (False, None, UNDECIDED),
+        (True, None, EXPOSED),
+        (False, True, MAY_HIDE),
+    ],
+)
+def test_a_map_by_packet_that_was_not_decided(
+    shared: bool | None, alone: bool | None, outcome: str
+) -> None:
+    """A search that ended early is neither hidden nor shown: undetermined, unless others tell."""
+
+    def says(masking: Masking) -> bool | None:
+        if together(masking, *FIVE):
+            return shared
+        return True if blocks(masking) or masking == UNMASKED else alone
+
+    records = Masking(records_queue=True)
+    answer = found(says, Setting(4, dynamic=True, masking=records))
+    assert answer.hazard == outcome
+    assert answer.bounded == (runtime.UNSURE if outcome == UNDECIDED else None)
+
+
 def test_a_search_that_ends_early_is_no_answer() -> None:
     """On one map of ten: undetermined."""
     answer = found(lambda masking: None if together(masking, "a", "b") else True, Setting(4))

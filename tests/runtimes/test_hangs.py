@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamorder import check, protocol
+from streamorder import Protocol, check, protocol
 from streamorder.model.catalogue import catalogue
-from streamorder.model.runtime import HANGS, MAY_HANG, NO_HANG, Hang
+from streamorder.model.check import Limits
+from streamorder.model.decision import Decision
+from streamorder.model.runtime import HANGS, MAY_HANG, NO_HANG, UNDECIDED, Hang, hangs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamorder import Gpu, Protocol
+    from streamorder import Gpu
 
 SHARED = "corpus/C67-hardware-queues/unshared-first"
 BLOCKING = "corpus/C72-launch-blocking/off"
@@ -122,9 +124,9 @@ def test_head_of_line_blocking() -> None:
 def test_a_full_launch_queue(engine: str) -> None:
     """R4.5: with places for all four the host comes to release the stream, with fewer never."""
     verdict = check(released_by_host, runtime="rocm-10", sweep="ring=1..4", engine=engine)
-    hangs = [found.found.hang for _value, found in verdict.sweep]
-    assert [found and found.outcome for found in hangs] == [HANGS, HANGS, HANGS, NO_HANG]
-    first = hangs[1]
+    there = [found.found.hang for _value, found in verdict.sweep]
+    assert [found and found.outcome for found in there] == [HANGS, HANGS, HANGS, NO_HANG]
+    first = there[1]
     assert first is not None
     assert cycle(first) == [
         ("host thread host in launch(kernel, spins)", PLACES),
@@ -204,3 +206,81 @@ def test_what_waits_for_no_value_cannot_hang() -> None:
     assert verdict.runtime is not None
     assert verdict.runtime.found.hang is None
     assert verdict.exit_code == 0
+
+
+@protocol()
+def after_a_race(gpu: Gpu) -> None:
+    """A race with the host, and then a wait for what another stream writes later."""
+    raced = gpu.pinned("raced")
+    first, second = gpu.stream("first"), gpu.stream("second")
+    gpu.launch("kernel", second, reads=[raced])
+    gpu.write(raced, 1)
+    gpu.synchronize()
+    word = gpu.cell("word")
+    gpu.wait_value(first, word, 1)
+    gpu.write_value(second, word, 1)
+
+
+@protocol()
+def after_a_race_and_a_choice(gpu: Gpu) -> None:
+    """The same, on one path only, and not the first."""
+    raced = gpu.pinned("raced")
+    first, second = gpu.stream("first"), gpu.stream("second")
+    gpu.launch("kernel", second, reads=[raced])
+    gpu.write(raced, 1)
+    gpu.synchronize()
+    if gpu.choose(0, 1):
+        word = gpu.cell("word")
+        gpu.wait_value(first, word, 1)
+        gpu.write_value(second, word, 1)
+
+
+@protocol()
+def a_race_and_a_choice(gpu: Gpu) -> None:
+    """A race, and no wait for a value."""
+    raced, stream = gpu.pinned("raced"), gpu.stream("stream")
+    gpu.launch("kernel", stream, reads=[raced])
+    gpu.write(raced, gpu.choose(0, 1))
+
+
+def after(target: Protocol, engine: str, **about: Any) -> Hang | None:
+    """Whether something that is refuted hangs on one queue."""
+    env = {"GPU_MAX_HW_QUEUES": "1"}
+    verdict = check(target, runtime="rocm-10", env=env, engine=engine, steps=1, **about)
+    assert verdict.verdict == "REFUTED"
+    assert verdict.runtime is not None
+    return verdict.runtime.found.hang
+
+
+@pytest.mark.parametrize("engine", ["order", "machine", "sim"])
+def test_a_hang_behind_a_race(engine: str) -> None:
+    """A search that stops at the race does not answer for what comes after it."""
+    for target in (after_a_race, after_a_race_and_a_choice):
+        found = after(target, engine)
+        assert found is not None
+        assert (found.outcome, found.shown, found.maps) == (HANGS, 1, 1)
+        assert found.cycle or engine == "sim"
+    assert after(a_race_and_a_choice, engine) is None
+
+
+@pytest.mark.parametrize(
+    ("engine", "limits"), [("machine", Limits(states=6)), ("order", Limits(executions=1))]
+)
+def test_a_hang_behind_a_race_that_was_not_looked_for(engine: str, limits: Limits) -> None:
+    """Where the rest is more than may be spent: undetermined, and no pass."""
+    target = after_a_race if engine == "machine" else after_a_race_and_a_choice
+    expecting = Protocol(target.body, target.name, {}, {"hip": "REFUTED"})
+    found = after(expecting, engine, limits=limits)
+    assert found is not None
+    assert found.outcome == UNDECIDED
+    env = {"GPU_MAX_HW_QUEUES": "1"}
+    verdict = check(expecting, runtime="rocm-10", env=env, engine=engine, limits=limits)
+    assert (verdict.as_expected, verdict.exit_code) == (True, 3)
+
+
+def test_a_decision_that_stopped_says_nothing_of_hangs() -> None:
+    """Neither that there is one nor that there is none."""
+    found = Decision()
+    assert hangs([found]) is False
+    found.stopped = True
+    assert hangs([found]) is None
