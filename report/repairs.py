@@ -144,7 +144,7 @@ def nothing_found(found: Repairs, paint: Paint) -> list[str]:
     lines = [paint.red(f"  no repair was found among {found.decided} programs decided")]
     if tried:
         lines.append(f"     tried: {tried}")
-    else:
+    elif not found.spent:
         lines.append("     no addition applies here: the order of the calls is at fault")
     return lines
 

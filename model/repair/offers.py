@@ -143,7 +143,7 @@ class Repairs(NamedTuple):
 
     - `verdicts` are those of the protocol as it is; `offers` the repairs, the best first;
     - `redundant` lists its synchronisation that orders nothing that matters;
-    - `decided` counts the programs that were decided, `tried` the sets of additions by kind;
+    - `decided` counts the programs that the search decided, `tried` the sets of additions by kind;
     - `spent` says why the search ended early, None when it came to its end.
     """
 
@@ -243,6 +243,7 @@ class Workshop:
         finder = None if trouble is None else Finder(self.trials, trouble)
         found = [] if finder is None else finder.repairs()
         spent = None if finder is None or finder.complete or not self.trials.over else self.spent()
+        decided = self.trials.count
         offers = self.offers(found, most)
         self.trials.more(SECONDS)
         idle = tuple(redundant(self.trials, self.traced(), frozenset(), trouble))
@@ -254,7 +255,7 @@ class Workshop:
             self.verdicts,
             tuple(offers),
             idle,
-            self.trials.count,
+            decided,
             {} if finder is None else finder.tried,
             spent,
         )
