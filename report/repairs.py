@@ -54,8 +54,7 @@ def offer_text(number: int, offer: Offer, paint: Paint) -> list[str]:
     """One repair: what it is, what to write where, what it costs, what it was decided to be."""
     counted = Counter(KINDS[kind] for kind in offer.kinds)
     kinds = " + ".join(f"{n} × {kind}" if n > 1 else kind for kind, n in counted.items())
-    stall = paint.yellow("host stall") if offer.stalls else paint.green("no host stall")
-    lines = [f"  {number}. {paint.bold(kinds)} ({stall})"]
+    lines = [f"  {number}. {paint.bold(kinds)} ({stall_word(offer, paint)})"]
     lines += edits_text(offer.additions, paint)
     for additions in offer.others:
         lines.append(f"     or: {in_one_line(additions)}")
@@ -65,6 +64,13 @@ def offer_text(number: int, offer: Offer, paint: Paint) -> list[str]:
     for one in offer.redundant:
         lines.append(f"     then redundant: {one.where} {one.call}")
     return lines
+
+
+def stall_word(offer: Offer, paint: Paint) -> str:
+    """Whether the host stalls more than before."""
+    if offer.stalls:
+        return paint.yellow("host stall")
+    return paint.yellow("the host may stall") if offer.may_stall else paint.green("no host stall")
 
 
 def edits_text(additions: tuple[Addition, ...], paint: Paint) -> list[str]:
@@ -117,18 +123,18 @@ def by_contract(said: dict[str, str]) -> str:
 
 def new_stalls(offer: Offer) -> list[str]:
     """The stalls that the repair adds, one line each."""
-    if not offer.stalls:
-        return []
     said: dict[str, None] = {}
-    for name, after in offer.prices.items():
-        said.update(dict.fromkeys(map(stall_text, added(after, offer.before[name]))))
+    for name, after in offer.prices.items() if offer.stalls else ():
+        said.update(dict.fromkeys(map(stall_text, added(after.stalls, offer.before[name]))))
+    for name, after in offer.prices.items() if offer.may_stall else ():
+        said.update(dict.fromkeys(map(perhaps_text, added(after.may_stall, offer.before[name]))))
     return list(said)
 
 
-def added(after: Price, before: Price) -> list[Stall]:
-    """The stalls at lines where the host stalled less before."""
-    known = {stall.where: stall.per_step for stall in before.stalls}
-    return [stall for stall in after.stalls if stall.per_step > known.get(stall.where, 0)]
+def added(after: Iterable[Stall], before: Price) -> list[Stall]:
+    """The stalls at lines where the host stalled less before, for sure or perhaps."""
+    known = {stall.where: stall.per_step for stall in (*before.may_stall, *before.stalls)}
+    return [stall for stall in after if stall.per_step > known.get(stall.where, 0)]
 
 
 def stall_text(stall: Stall) -> str:
@@ -136,6 +142,11 @@ def stall_text(stall: Stall) -> str:
     recent = {None: "", 0: ", for work of the same step", 1: ", for work of the step before"}
     ago = recent.get(stall.lag, f", for work of {stall.lag} steps before")
     return f"the host stalls at {stall.where} in {stall.call}{ago}"
+
+
+def perhaps_text(stall: Stall) -> str:
+    """A copy that may wait: where, and by which rule."""
+    return f"the copy at {stall.where} may wait: its memory is not pinned (R2.6)"
 
 
 def nothing_found(found: Repairs, paint: Paint) -> list[str]:

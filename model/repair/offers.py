@@ -73,6 +73,19 @@ class Offer(NamedTuple):
         )
 
     @property
+    def may_stall(self) -> bool:
+        """Whether the host may stall more than before, under some contract."""
+        return any(
+            self.prices[name].most_per_step > self.before[name].most_per_step
+            for name in self.prices
+        )
+
+    @property
+    def stalling(self) -> int:
+        """0 where the host does not stall more than before, 1 where it may, 2 where it does."""
+        return 2 if self.stalls else int(self.may_stall)
+
+    @property
     def weight(self) -> float:
         """The host's stalls, where they are worst."""
         return max((found.weight for found in self.prices.values()), default=0.0)
@@ -91,6 +104,7 @@ class Offer(NamedTuple):
         return {
             "additions": additions_as_data(self.additions),
             "host_stall": self.stalls,
+            "may_stall": self.may_stall,
             "verdicts": {verdict.contract: verdict.verdict for verdict in self.verdicts},
             "host_stalls_per_step": {
                 name: {"before": self.before[name].per_step, "after": found.per_step}
@@ -98,6 +112,10 @@ class Offer(NamedTuple):
             },
             "stalls": {
                 name: [stall.as_data() for stall in found.stalls]
+                for name, found in self.prices.items()
+            },
+            "stalls_that_may_be": {
+                name: [stall.as_data() for stall in found.may_stall]
                 for name, found in self.prices.items()
             },
             "unordered_pairs": {
@@ -347,7 +365,7 @@ def rank(offer: Offer) -> tuple[Any, ...]:
     kinds = sorted(ORDER[kind] for kind in offer.kinds)
     edits = sum(len(addition.edits) for addition in offer.additions)
     weight = round(offer.weight, 3)
-    return offer.stalls, len(offer.additions), weight, offer.ordered, kinds, edits
+    return offer.stalling, len(offer.additions), weight, offer.ordered, kinds, edits
 
 
 def undominated(offers: list[Offer]) -> list[Offer]:
@@ -362,4 +380,4 @@ def more_than(offer: Offer, other: Offer) -> bool:
         if kind not in left:
             return False
         left.remove(kind)
-    return bool(left) and offer.stalls >= other.stalls
+    return bool(left) and offer.stalling >= other.stalling

@@ -93,8 +93,49 @@ def neither_waits(gpu: Gpu) -> None:
 
 def test_host_stalls_come_last(refuted_name: str, repaired: Callable[[str], Any]) -> None:
     """No repair with a host stall stands before one without."""
-    stalls = [offer.stalls for offer in repaired(refuted_name).offers]
+    stalls = [offer.stalling for offer in repaired(refuted_name).offers]
     assert stalls == sorted(stalls)
+    assert all((offer.stalling == 2) == offer.stalls for offer in repaired(refuted_name).offers)
+
+
+@protocol()
+def too_few_slots(gpu: Gpu) -> None:
+    """The host may be two steps ahead, in two pinned slots."""
+    compute, table = gpu.stream("compute"), gpu.device("table")
+    slots = [gpu.pinned(f"slot{i}") for i in range(2)]
+    done = [gpu.event(f"done{i}") for i in range(3)]
+    for n in gpu.steps():
+        done[n % 3].synchronize()
+        gpu.write(slots[n % 2], n)
+        gpu.memcpy_async(table, slots[n % 2], compute)
+        gpu.launch("attention", compute, reads={table: n})
+        done[n % 3].record(compute)
+
+
+def test_a_copy_from_memory_that_is_not_pinned_may_wait() -> None:
+    """It comes after one more slot, with which the host waits for nothing more (R2.6)."""
+    slot, unpinned, *_waits = repair(too_few_slots, prove=False).offers
+    assert (slot.kinds, slot.stalling) == (("more slots",), 0)
+    assert (unpinned.kinds, unpinned.stalling) == (("not pinned",), 1)
+    assert not unpinned.stalls
+    assert [found.most_per_step for found in unpinned.prices.values()] == [2, 2]
+    assert unpinned.as_data()["may_stall"]
+
+
+@protocol()
+def copied_from_pageable(gpu: Gpu) -> None:
+    """A blocking copy from pageable memory, that no stream of its own waits for."""
+    compute, plan, vector = gpu.stream("compute"), gpu.device("plan"), gpu.pageable("vector")
+    for n in gpu.steps():
+        gpu.write(vector, n)
+        gpu.memcpy(plan, vector)
+        gpu.launch("attention", compute, reads={plan: n})
+
+
+def test_a_copy_that_may_wait_already_is_no_stall_that_is_added() -> None:
+    """The same copy on the other stream may wait as it did before."""
+    first = repair(copied_from_pageable, prove=False).offers[0]
+    assert (first.kinds, first.stalling) == (("copy moved",), 0)
 
 
 # --- nothing unchecked, nothing redundant -------------------------------------------------------
