@@ -138,6 +138,96 @@ def test_a_copy_that_may_wait_already_is_no_stall_that_is_added() -> None:
     assert (first.kinds, first.stalling) == (("copy moved",), 0)
 
 
+# --- a lock between threads ----------------------------------------------------------------------
+
+
+@protocol()
+def two_functions(gpu: Gpu) -> None:
+    """Two host threads run different functions, which touch one table."""
+    table = gpu.pageable("table")
+
+    def worker() -> None:
+        for n in gpu.steps():
+            gpu.write(table, n)
+
+    gpu.thread(worker)
+    for _ in gpu.steps():
+        gpu.launch("forward", gpu.null_stream)
+        gpu.read(table)
+
+
+@protocol()
+def no_steps(gpu: Gpu) -> None:
+    """One access each, outside a step loop."""
+    table = gpu.pageable("table")
+
+    def worker() -> None:
+        gpu.write(table, 1)
+
+    gpu.thread(worker)
+    gpu.write(table, 2)
+
+
+@protocol()
+def one_function(gpu: Gpu) -> None:
+    """Both threads write by the same line."""
+    table = gpu.pageable("table")
+
+    def bump(n: int) -> None:
+        gpu.write(table, n)
+
+    gpu.thread(bump, 1)
+    bump(2)
+
+
+@pytest.mark.parametrize(
+    ("target", "lines"),
+    [
+        (two_functions, ["gpu.read(table)", "gpu.write(table, n)"]),
+        (no_steps, ["gpu.write(table, 2)", "gpu.write(table, 1)"]),
+        (one_function, ["gpu.write(table, n)"]),
+    ],
+)
+def test_one_lock_around_both_accesses(
+    target: Any, lines: list[str], texts: Callable[[Any], Any]
+) -> None:
+    """Whichever functions the two threads are in; each place is said once."""
+    [offer] = repair(target, prove=False).offers
+    assert offer.kinds == ("lock",)
+    assert {verdict.verdict for verdict in offer.verdicts} == {"HOLDS"}
+    first, *others = texts(offer)
+    assert first == [
+        (side, line, code)
+        for line in lines
+        for side, code in (("before", "lock.acquire()"), ("after", "lock.release()"))
+    ]
+    assert first not in others
+
+
+def test_a_lock_is_not_written_across_another_function(texts: Callable[[Any], Any]) -> None:
+    """Where the thread's function stands between the accesses of the other one, the lock is around
+    these alone; in a step, what comes before the steps is not locked.
+    """
+    [offer] = repair(around_a_function, prove=False).offers
+    assert all(edit.line == "gpu.write(table, 2)" or "1" in edit.line for edit in texts(offer)[0])
+    assert len(texts(offer)) == 1
+    places = texts(repair(two_functions, prove=False).offers[0])
+    assert not any("gpu.thread" in edit.line for edits in places for edit in edits)
+
+
+@protocol()
+def around_a_function(gpu: Gpu) -> None:
+    """The host uses the table before the thread's function is written, and after."""
+    table = gpu.pageable("table")
+    gpu.write(table, 0)
+
+    def worker() -> None:
+        gpu.write(table, 1)
+
+    gpu.thread(worker)
+    gpu.write(table, 2)
+
+
 # --- nothing unchecked, nothing redundant -------------------------------------------------------
 
 
