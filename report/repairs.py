@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..model.repair.additions import KINDS
 from ..model.repair.offers import instructions
 from ..model.repair.places import source
+from ..model.repair.redundant import leaves_out
 from .colour import Paint
 from .text import coloured
 
@@ -62,7 +63,7 @@ def offer_text(number: int, offer: Offer, paint: Paint) -> list[str]:
     lines.append(f"     {price_text(offer)}")
     lines += [f"     {line}" for line in new_stalls(offer)]
     for one in offer.redundant:
-        lines.append(f"     then redundant: {one.where} {one.call}")
+        lines.append(f"     then redundant: {one.where} {one.call}{for_download(one)}")
     return lines
 
 
@@ -169,7 +170,27 @@ def said(one: Redundant, found: Repairs) -> str:
     """A redundant synchronisation, and why."""
     what = f"{one.where} {one.call}"
     if one.download is not None:
-        return f"{what} orders nothing but its own download, {one.download}"
-    if found.refuted:
-        return f"{what} orders nothing: without it the same is wrong"
-    return f"{what} orders nothing: without it the protocol still holds"
+        return what + for_download(one) + needed_by(one, found)
+    if not found.refuted:
+        return f"{what} orders nothing: without it the protocol still holds"
+    rest = ", and each repair is one" if found.offers else ""
+    return f"{what} orders nothing: without it the same is wrong{rest}"
+
+
+def for_download(one: Redundant) -> str:
+    """What a wait serves that cannot be left out by itself."""
+    return f" orders nothing but its own download, {one.download}" if one.download else ""
+
+
+def needed_by(one: Redundant, found: Repairs) -> str:
+    """The repairs after which a wait that serves a download has to be where it is for more."""
+    numbers = [
+        str(number)
+        for number, offer in enumerate(found.offers, 1)
+        if all(other.where != one.where for other in offer.redundant)
+        and not any(leaves_out(edit, one) for a in offer.additions for edit in a.edits)
+    ]
+    if not numbers:
+        return ""
+    verb = "repairs {} need" if len(numbers) > 1 else "repair {} needs"
+    return f" ({verb.format(' and '.join(numbers))} it)"

@@ -12,7 +12,7 @@ from ..protocol import Protocol, protocol
 from ..verdict import Outcome
 from .additions import KINDS, family
 from .price import Price, price
-from .redundant import Redundant, redundant
+from .redundant import Before, Redundant, in_every, redundant
 from .rewrite import Unfit
 from .search import ORDER, Finder, Set, edits_of
 from .trial import Trials
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..verdict import Verdict
     from .additions import Addition
+    from .edits import Edit
     from .inserts import Said
     from .program import Traced
 
@@ -264,15 +265,16 @@ class Workshop:
         decided = self.trials.count
         offers = self.offers(found, most)
         self.trials.more(SECONDS)
-        idle = tuple(redundant(self.trials, self.traced(), frozenset(), trouble))
+        idle = self.idle(frozenset(), self.verdicts)
         offers = [self.completed(offer) for offer in offers]
+        after = [(edits_of(frozenset(offer.additions)), offer.redundant) for offer in offers]
         return Repairs(
             self.name,
             tuple(contract.name for contract in self.trials.contracts),
             self.trials.steps,
             self.verdicts,
             tuple(offers),
-            idle,
+            tuple(in_every(idle, after)),
             decided,
             {} if finder is None else finder.tried,
             spent,
@@ -297,7 +299,7 @@ class Workshop:
             if (known is None and len(held) == most) or (known and len(known.others) == ALIKE):
                 continue
             verdicts = self.decided(offer.additions)
-            if not all(v.outcome in {Outcome.PROVED, Outcome.HOLDS} for v in verdicts):
+            if not all(map(good, verdicts)):
                 continue
             if known is None:
                 held[kinds] = offer._replace(verdicts=verdicts)
@@ -317,8 +319,11 @@ class Workshop:
 
     def decided(self, additions: tuple[Addition, ...]) -> tuple[Verdict, ...]:
         """The verdicts of the protocol with additions: proofs where they can be had."""
-        program = self.trials.program(edits_of(frozenset(additions)))
-        target = Protocol(program, self.name, {}, {})
+        return self.decided_with(edits_of(frozenset(additions)))
+
+    def decided_with(self, edits: frozenset[Edit]) -> tuple[Verdict, ...]:
+        """The verdicts of the protocol with edits."""
+        target = Protocol(self.trials.program(edits), self.name, {}, {})
         return tuple(self.verdict(target, contract) for contract in self.trials.contracts)
 
     def verdict(self, target: Protocol, contract: Contract) -> Verdict:
@@ -331,8 +336,21 @@ class Workshop:
     def completed(self, offer: Offer) -> Offer:
         """An offer with what it makes redundant, and what the second engine says."""
         edits = edits_of(frozenset(offer.additions))
-        idle = tuple(redundant(self.trials, self.traced(), edits, None))
+        idle = self.idle(edits, offer.verdicts)
         return offer._replace(redundant=idle, confirmed=self.confirmed(edits))
+
+    def idle(self, edits: frozenset[Edit], verdicts: tuple[Verdict, ...]) -> tuple[Redundant, ...]:
+        """The synchronisation that orders nothing in the protocol with edits."""
+        findings = self.trials.findings(edits)
+        if findings is None:
+            return ()
+        alone = all(v.outcome is Outcome.PROVED or v.executions <= 1 for v in verdicts)
+        sure = self.for_good if alone else lambda _edits: True
+        return tuple(redundant(self.trials, self.traced(), Before(edits, findings, sure)))
+
+    def for_good(self, edits: frozenset[Edit]) -> bool:
+        """Whether the protocol with edits also holds beyond the steps that are tried."""
+        return not self.trials.over and all(map(good, self.decided_with(edits)))
 
     def confirmed(self, edits: frozenset[Any]) -> str:
         """Whether the machine agrees, on a few steps."""
@@ -358,6 +376,11 @@ class Workshop:
         traced = self.trials.traced(frozenset())
         assert traced is not None
         return traced
+
+
+def good(verdict: Verdict) -> bool:
+    """Whether it holds."""
+    return verdict.outcome in {Outcome.PROVED, Outcome.HOLDS}
 
 
 def rank(offer: Offer) -> tuple[Any, ...]:
