@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..model.repair.additions import KINDS
 from ..model.repair.offers import instructions
 from ..model.repair.places import source
+from ..model.repair.redundant import leaves_out
 from .colour import Paint
 from .text import coloured
 
@@ -54,8 +55,7 @@ def offer_text(number: int, offer: Offer, paint: Paint) -> list[str]:
     """One repair: what it is, what to write where, what it costs, what it was decided to be."""
     counted = Counter(KINDS[kind] for kind in offer.kinds)
     kinds = " + ".join(f"{n} × {kind}" if n > 1 else kind for kind, n in counted.items())
-    stall = paint.yellow("host stall") if offer.stalls else paint.green("no host stall")
-    lines = [f"  {number}. {paint.bold(kinds)} ({stall})"]
+    lines = [f"  {number}. {paint.bold(kinds)} ({stall_word(offer, paint)})"]
     lines += edits_text(offer.additions, paint)
     for additions in offer.others:
         lines.append(f"     or: {in_one_line(additions)}")
@@ -63,8 +63,15 @@ def offer_text(number: int, offer: Offer, paint: Paint) -> list[str]:
     lines.append(f"     {price_text(offer)}")
     lines += [f"     {line}" for line in new_stalls(offer)]
     for one in offer.redundant:
-        lines.append(f"     then redundant: {one.where} {one.call}")
+        lines.append(f"     then redundant: {one.where} {one.call}{for_download(one)}")
     return lines
+
+
+def stall_word(offer: Offer, paint: Paint) -> str:
+    """Whether the host stalls more than before."""
+    if offer.stalls:
+        return paint.yellow("host stall")
+    return paint.yellow("the host may stall") if offer.may_stall else paint.green("no host stall")
 
 
 def edits_text(additions: tuple[Addition, ...], paint: Paint) -> list[str]:
@@ -117,18 +124,18 @@ def by_contract(said: dict[str, str]) -> str:
 
 def new_stalls(offer: Offer) -> list[str]:
     """The stalls that the repair adds, one line each."""
-    if not offer.stalls:
-        return []
     said: dict[str, None] = {}
-    for name, after in offer.prices.items():
-        said.update(dict.fromkeys(map(stall_text, added(after, offer.before[name]))))
+    for name, after in offer.prices.items() if offer.stalls else ():
+        said.update(dict.fromkeys(map(stall_text, added(after.stalls, offer.before[name]))))
+    for name, after in offer.prices.items() if offer.may_stall else ():
+        said.update(dict.fromkeys(map(perhaps_text, added(after.may_stall, offer.before[name]))))
     return list(said)
 
 
-def added(after: Price, before: Price) -> list[Stall]:
-    """The stalls at lines where the host stalled less before."""
-    known = {stall.where: stall.per_step for stall in before.stalls}
-    return [stall for stall in after.stalls if stall.per_step > known.get(stall.where, 0)]
+def added(after: Iterable[Stall], before: Price) -> list[Stall]:
+    """The stalls at lines where the host stalled less before, for sure or perhaps."""
+    known = {stall.where: stall.per_step for stall in (*before.may_stall, *before.stalls)}
+    return [stall for stall in after if stall.per_step > known.get(stall.where, 0)]
 
 
 def stall_text(stall: Stall) -> str:
@@ -138,13 +145,18 @@ def stall_text(stall: Stall) -> str:
     return f"the host stalls at {stall.where} in {stall.call}{ago}"
 
 
+def perhaps_text(stall: Stall) -> str:
+    """A copy that may wait: where, and by which rule."""
+    return f"the copy at {stall.where} may wait: its memory is not pinned (R2.6)"
+
+
 def nothing_found(found: Repairs, paint: Paint) -> list[str]:
     """What was tried in vain."""
     tried = ", ".join(f"{KINDS[kind]} ({count})" for kind, count in found.tried.items())
     lines = [paint.red(f"  no repair was found among {found.decided} programs decided")]
     if tried:
         lines.append(f"     tried: {tried}")
-    else:
+    elif not found.spent:
         lines.append("     no addition applies here: the order of the calls is at fault")
     return lines
 
@@ -158,7 +170,27 @@ def said(one: Redundant, found: Repairs) -> str:
     """A redundant synchronisation, and why."""
     what = f"{one.where} {one.call}"
     if one.download is not None:
-        return f"{what} orders nothing but its own download, {one.download}"
-    if found.refuted:
-        return f"{what} orders nothing: without it the same is wrong"
-    return f"{what} orders nothing: without it the protocol still holds"
+        return what + for_download(one) + needed_by(one, found)
+    if not found.refuted:
+        return f"{what} orders nothing: without it the protocol still holds"
+    rest = ", and each repair is one" if found.offers else ""
+    return f"{what} orders nothing: without it the same is wrong{rest}"
+
+
+def for_download(one: Redundant) -> str:
+    """What a wait serves that cannot be left out by itself."""
+    return f" orders nothing but its own download, {one.download}" if one.download else ""
+
+
+def needed_by(one: Redundant, found: Repairs) -> str:
+    """The repairs after which a wait that serves a download has to be where it is for more."""
+    numbers = [
+        str(number)
+        for number, offer in enumerate(found.offers, 1)
+        if all(other.where != one.where for other in offer.redundant)
+        and not any(leaves_out(edit, one) for a in offer.additions for edit in a.edits)
+    ]
+    if not numbers:
+        return ""
+    verb = "repairs {} need" if len(numbers) > 1 else "repair {} needs"
+    return f" ({verb.format(' and '.join(numbers))} it)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ..model.verdict import Outcome
@@ -122,7 +123,7 @@ def described_edge(number: int, edge: MissingEdge, paint: Paint, *, picture: boo
     """A missing edge: its kind, the sentence with both source lines, what a read then sees."""
     lines = [f"  {number}. {paint.red(edge.kind)}: {edge.sentence}"]
     if len(edge.regions) > 1:
-        lines.append(f"     the same for {', '.join(edge.regions[1:])}")
+        lines.append(f"     the same for {', '.join(other_regions(edge.regions))}")
     if edge.consequence and not edge.ordered:
         lines.append(f"     so {edge.consequence}")
     if edge.cycle:
@@ -132,6 +133,16 @@ def described_edge(number: int, edge: MissingEdge, paint: Paint, *, picture: boo
     if picture and edge.counterexample:
         lines.append(swim_lanes([*edge.counterexample, *edge.aftermath], paint=paint))
     return lines
+
+
+def other_regions(regions: Sequence[str]) -> list[str]:
+    """All regions but the first, each name once: what is allocated in a loop has one name."""
+    first, *others = regions
+    said = []
+    for name, count in Counter(others).items():
+        more = f"{count} more named {name}" if name == first else f"{count} named {name}"
+        said.append(more if count > 1 or name == first else name)
+    return said
 
 
 def audit_text(found: Audit, paint: Paint = PLAIN) -> str:

@@ -303,32 +303,23 @@ class Gap:
     # --- host threads ---
 
     def locks(self) -> Iterator[Addition]:
-        """A lock around all that a function does with what the threads share."""
-        yield from locked(self.traced, self.first.node, self.second.node)
+        """One lock around both accesses: around these alone, or around all that their functions
+        do, for where what is in between belongs to it.
+        """
+        ends = self.first.node, self.second.node
+        if ends[0].thread == ends[1].thread or any(node.where is None for node in ends):
+            return
+        around = [self.traced.spans_inner(node) for node in ends]
+        yield Addition("lock", locked(around))
+        wide = [span for span in map(self.traced.function_span, ends) if span is not None]
+        if len(wide) == len(ends) and [s[:3] for s in wide] != [s[:3] for s in around]:
+            yield Addition("lock", locked(wide))
 
 
-def locked(traced: Traced, first: Node, second: Node) -> Iterator[Addition]:
-    """A lock from the first of a function's lines to the last, where two threads run it."""
-    if first.thread == second.thread or first.where is None or second.where is None:
-        return
-    mine = [node.where for node in traced.nodes if same_function(node, first)]
-    lines = [where.line for where in mine if where is not None]
-    filename = first.where.filename
-    from .places import Span
-
-    span = Span(filename, min(lines), max(lines), min(lines), loop=True)
-    edits = (Insert(span, False, "acquire"), Insert(span, True, "release"))
-    yield Addition("lock", edits)
-
-
-def same_function(node: Node, other: Node) -> bool:
-    """Whether two calls stand in one function."""
-    from .places import function_of
-
-    assert other.where is not None
-    if node.where is None or node.where.filename != other.where.filename:
-        return False
-    return function_of(node.where) == function_of(other.where)
+def locked(spans: list[Span]) -> tuple[Insert, ...]:
+    """The same lock held around each of some spans."""
+    ends = ((False, "acquire"), (True, "release"))
+    return tuple(Insert(span, *end) for span in dict.fromkeys(spans) for end in ends)
 
 
 def own_memory(traced: Traced, moment: Moment, region: Region) -> Iterator[Addition]:

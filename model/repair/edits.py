@@ -38,7 +38,7 @@ def make_for(edit: Edit, editor: Editor) -> None:
         for name in edit.event.made() if edit.event is not None else ():
             if name not in editor.made:
                 editor.made[name] = gpu.event(name)
-        if edit.verb == "acquire":
+        if edit.verb == "acquire" and "lock" not in editor.made:
             editor.made["lock"] = gpu.lock()
     elif isinstance(edit, OwnStream):
         editor.made[edit.name] = gpu.stream(edit.name, device=edit.device)

@@ -12,7 +12,7 @@ from ..protocol import Protocol, protocol
 from ..verdict import Outcome
 from .additions import KINDS, family
 from .price import Price, price
-from .redundant import Redundant, redundant
+from .redundant import Before, Redundant, in_every, redundant
 from .rewrite import Unfit
 from .search import ORDER, Finder, Set, edits_of
 from .trial import Trials
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..verdict import Verdict
     from .additions import Addition
+    from .edits import Edit
     from .inserts import Said
     from .program import Traced
 
@@ -73,6 +74,19 @@ class Offer(NamedTuple):
         )
 
     @property
+    def may_stall(self) -> bool:
+        """Whether the host may stall more than before, under some contract."""
+        return any(
+            self.prices[name].most_per_step > self.before[name].most_per_step
+            for name in self.prices
+        )
+
+    @property
+    def stalling(self) -> int:
+        """0 where the host does not stall more than before, 1 where it may, 2 where it does."""
+        return 2 if self.stalls else int(self.may_stall)
+
+    @property
     def weight(self) -> float:
         """The host's stalls, where they are worst."""
         return max((found.weight for found in self.prices.values()), default=0.0)
@@ -91,6 +105,7 @@ class Offer(NamedTuple):
         return {
             "additions": additions_as_data(self.additions),
             "host_stall": self.stalls,
+            "may_stall": self.may_stall,
             "verdicts": {verdict.contract: verdict.verdict for verdict in self.verdicts},
             "host_stalls_per_step": {
                 name: {"before": self.before[name].per_step, "after": found.per_step}
@@ -98,6 +113,10 @@ class Offer(NamedTuple):
             },
             "stalls": {
                 name: [stall.as_data() for stall in found.stalls]
+                for name, found in self.prices.items()
+            },
+            "stalls_that_may_be": {
+                name: [stall.as_data() for stall in found.may_stall]
                 for name, found in self.prices.items()
             },
             "unordered_pairs": {
@@ -143,7 +162,7 @@ class Repairs(NamedTuple):
 
     - `verdicts` are those of the protocol as it is; `offers` the repairs, the best first;
     - `redundant` lists its synchronisation that orders nothing that matters;
-    - `decided` counts the programs that were decided, `tried` the sets of additions by kind;
+    - `decided` counts the programs that the search decided, `tried` the sets of additions by kind;
     - `spent` says why the search ended early, None when it came to its end.
     """
 
@@ -243,18 +262,20 @@ class Workshop:
         finder = None if trouble is None else Finder(self.trials, trouble)
         found = [] if finder is None else finder.repairs()
         spent = None if finder is None or finder.complete or not self.trials.over else self.spent()
+        decided = self.trials.count
         offers = self.offers(found, most)
         self.trials.more(SECONDS)
-        idle = tuple(redundant(self.trials, self.traced(), frozenset(), trouble))
+        idle = self.idle(frozenset(), self.verdicts)
         offers = [self.completed(offer) for offer in offers]
+        after = [(edits_of(frozenset(offer.additions)), offer.redundant) for offer in offers]
         return Repairs(
             self.name,
             tuple(contract.name for contract in self.trials.contracts),
             self.trials.steps,
             self.verdicts,
             tuple(offers),
-            idle,
-            self.trials.count,
+            tuple(in_every(idle, after)),
+            decided,
             {} if finder is None else finder.tried,
             spent,
         )
@@ -278,7 +299,7 @@ class Workshop:
             if (known is None and len(held) == most) or (known and len(known.others) == ALIKE):
                 continue
             verdicts = self.decided(offer.additions)
-            if not all(v.outcome in {Outcome.PROVED, Outcome.HOLDS} for v in verdicts):
+            if not all(map(good, verdicts)):
                 continue
             if known is None:
                 held[kinds] = offer._replace(verdicts=verdicts)
@@ -298,8 +319,11 @@ class Workshop:
 
     def decided(self, additions: tuple[Addition, ...]) -> tuple[Verdict, ...]:
         """The verdicts of the protocol with additions: proofs where they can be had."""
-        program = self.trials.program(edits_of(frozenset(additions)))
-        target = Protocol(program, self.name, {}, {})
+        return self.decided_with(edits_of(frozenset(additions)))
+
+    def decided_with(self, edits: frozenset[Edit]) -> tuple[Verdict, ...]:
+        """The verdicts of the protocol with edits."""
+        target = Protocol(self.trials.program(edits), self.name, {}, {})
         return tuple(self.verdict(target, contract) for contract in self.trials.contracts)
 
     def verdict(self, target: Protocol, contract: Contract) -> Verdict:
@@ -312,8 +336,21 @@ class Workshop:
     def completed(self, offer: Offer) -> Offer:
         """An offer with what it makes redundant, and what the second engine says."""
         edits = edits_of(frozenset(offer.additions))
-        idle = tuple(redundant(self.trials, self.traced(), edits, None))
+        idle = self.idle(edits, offer.verdicts)
         return offer._replace(redundant=idle, confirmed=self.confirmed(edits))
+
+    def idle(self, edits: frozenset[Edit], verdicts: tuple[Verdict, ...]) -> tuple[Redundant, ...]:
+        """The synchronisation that orders nothing in the protocol with edits."""
+        findings = self.trials.findings(edits)
+        if findings is None:
+            return ()
+        alone = all(v.outcome is Outcome.PROVED or v.executions <= 1 for v in verdicts)
+        sure = self.for_good if alone else lambda _edits: True
+        return tuple(redundant(self.trials, self.traced(), Before(edits, findings, sure)))
+
+    def for_good(self, edits: frozenset[Edit]) -> bool:
+        """Whether the protocol with edits also holds beyond the steps that are tried."""
+        return not self.trials.over and all(map(good, self.decided_with(edits)))
 
     def confirmed(self, edits: frozenset[Any]) -> str:
         """Whether the machine agrees, on a few steps."""
@@ -341,12 +378,17 @@ class Workshop:
         return traced
 
 
+def good(verdict: Verdict) -> bool:
+    """Whether it holds."""
+    return verdict.outcome in {Outcome.PROVED, Outcome.HOLDS}
+
+
 def rank(offer: Offer) -> tuple[Any, ...]:
     """What makes a repair better than another."""
     kinds = sorted(ORDER[kind] for kind in offer.kinds)
     edits = sum(len(addition.edits) for addition in offer.additions)
     weight = round(offer.weight, 3)
-    return offer.stalls, len(offer.additions), weight, offer.ordered, kinds, edits
+    return offer.stalling, len(offer.additions), weight, offer.ordered, kinds, edits
 
 
 def undominated(offers: list[Offer]) -> list[Offer]:
@@ -361,4 +403,4 @@ def more_than(offer: Offer, other: Offer) -> bool:
         if kind not in left:
             return False
         left.remove(kind)
-    return bool(left) and offer.stalls >= other.stalls
+    return bool(left) and offer.stalling >= other.stalling

@@ -13,6 +13,7 @@ from .additions import Addition, own_memory
 from .changes import Drop, EventRing, OwnStream, Rebind, Room
 from .inserts import CalledEarlier, Captured, Insert, Named
 from .program import HOST_WAITS, Traced
+from .redundant import left_out as all_left_out
 from .rewrite import stream_of
 
 if TYPE_CHECKING:
@@ -119,8 +120,7 @@ def left_out(traced: Traced) -> Iterator[Addition]:
         if node.where in seen:
             continue
         seen.add(node.where)
-        edit = Drop(traced.spans_inner(node), (call[0],), described(call))
-        yield Addition("left out", (edit,))
+        yield Addition("left out", (all_left_out(traced, node, call),))
 
 
 def more_events(traced: Traced) -> Iterator[Addition]:

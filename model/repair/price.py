@@ -3,6 +3,9 @@
 A stall is a wait that can have something left to wait for: work that nothing earlier on this thread
 has awaited. `lag` says how many steps before the work was issued: a wait for a copy of two steps
 ago holds the host up far less than one for the step that has just been launched.
+
+A copy from or to memory that is not pinned may wait as well (R2.2, R2.6): the order of the protocol
+does not depend on it, the host's time does. Such copies are listed apart.
 """
 
 from __future__ import annotations
@@ -12,13 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..again import from_the_start
 from ..host import Host
+from ..memory import PAGEABLE
 from ..recorder import PatientRecording, Recording, RecordingClocks
 from ..search import Search
 from ..trace import described
 from ..tree import schedule_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..clocks import Frontier
     from ..contract import Contract
@@ -32,6 +36,9 @@ SCHEDULES, SECONDS = 8, 2.0
 
 OPERATIONS = 200
 """How many operations of a schedule are paired to see what may overlap."""
+
+Found = dict["Where | None", tuple[str, int, "int | None"]]
+"""For each line its call, how often it stalls in one step at most, and the least lag."""
 
 
 class Stall(NamedTuple):
@@ -58,9 +65,11 @@ class Stall(NamedTuple):
 class Price(NamedTuple):
     """The stalls of a program under one contract, and what the device may do at the same time:
     `free` of `pairs` pairs of operations, of those within two steps of one another, have no order.
+    `may_stall` are the copies that may wait and need not.
     """
 
     stalls: tuple[Stall, ...]
+    may_stall: tuple[Stall, ...] = ()
     free: int = 0
     pairs: int = 0
 
@@ -68,6 +77,11 @@ class Price(NamedTuple):
     def per_step(self) -> int:
         """How many stalls a step, or in all where there is no step loop."""
         return sum(stall.per_step for stall in self.stalls)
+
+    @property
+    def most_per_step(self) -> int:
+        """How many stalls a step there are where every copy waits that may."""
+        return self.per_step + sum(stall.per_step for stall in self.may_stall)
 
     @property
     def ordered(self) -> float:
@@ -89,19 +103,56 @@ def price(body: Callable[[Gpu], None], contract: Contract, steps: int) -> Price:
 def counted(host: Host, contract: Contract) -> Price:
     """Listen to schedules, and keep the worst step of each line."""
     reading = contract.readings()[0]
-    worst: dict[Where | None, tuple[str, int, int | None]] = {}
+    worst: Found = {}
+    perhaps: Found = {}
     free, pairs = 0, 0
     schedules = Search(lambda: schedule_of(host, reading, ()), time.monotonic() + SECONDS)
     for number, schedule in enumerate(schedules, 1):
         stalls, recording = stalls_of(host, reading, schedule.steps)
         if number == 1:
             free, pairs = overlap(recording.moments)
-        for where, (call, number_of, lag) in stalls.items():
-            known = worst.get(where, (call, 0, lag))
-            worst[where] = known[0], max(number_of, known[1]), least(lag, known[2])
+        keep(worst, stalls)
+        keep(perhaps, unpinned_copies(recording.moments))
         if number >= SCHEDULES:
             break
-    return Price(tuple(Stall(where, *found) for where, found in worst.items()), free, pairs)
+    sure = tuple(Stall(where, *found) for where, found in worst.items())
+    return Price(sure, tuple(beyond(perhaps, worst)), free, pairs)
+
+
+def beyond(perhaps: Found, worst: Found) -> Iterator[Stall]:
+    """The copies of each line that may wait beside those that do."""
+    for where, (call, number_of, lag) in perhaps.items():
+        sure = worst[where][1] if where in worst else 0
+        if number_of > sure:
+            yield Stall(where, call, number_of - sure, lag)
+
+
+def keep(worst: Found, stalls: Found) -> None:
+    """Keep the worst step of each line."""
+    for where, (call, number_of, lag) in stalls.items():
+        known = worst.get(where, (call, 0, lag))
+        worst[where] = known[0], max(number_of, known[1]), least(lag, known[2])
+
+
+def unpinned_copies(moments: list[Moment]) -> Found:
+    """The copies from or to memory that is not pinned, in which the host may wait (R2.2, R2.6)."""
+    found: dict[Where | None, dict[Any, set[Node]]] = {}
+    for node in (moment.node for moment in moments):
+        call = node.call
+        if (
+            call
+            and call[0] in {"memcpy", "memcpy_async"}
+            and PAGEABLE in (call[1].dst, call[1].src)
+        ):
+            found.setdefault(node.where, {}).setdefault(node.step, set()).add(node)
+    return {where: worst_step(by_step) for where, by_step in found.items()}
+
+
+def worst_step(by_step: dict[Any, set[Node]]) -> tuple[str, int, None]:
+    """The step with most of some calls: one of them in words, and how many there are."""
+    nodes = max(by_step.values(), key=len)
+    first = min(nodes, key=lambda node: node.depth)
+    return described(first.call or ("",)), len(nodes), None
 
 
 def overlap(moments: list[Moment]) -> tuple[int, int]:
@@ -126,9 +177,7 @@ def least(first: int | None, second: int | None) -> int | None:
     return first if second is None else second if first is None else min(first, second)
 
 
-def stalls_of(
-    host: Host, contract: Contract, steps: list[Any]
-) -> tuple[dict[Where | None, tuple[str, int, int | None]], Recording]:
+def stalls_of(host: Host, contract: Contract, steps: list[Any]) -> tuple[Found, Recording]:
     """The stalls of one schedule: where → (the call, most in one step, least lag); what was
     recorded.
     """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..objects import Event, Stream
 from .inserts import named_stream
-from .places import Span, levels
+from .places import Span, around, function_of, levels
 from .rewrite import regions_in
 
 if TYPE_CHECKING:
@@ -80,6 +80,24 @@ class Traced:
         """The statement of a call itself."""
         assert node.where is not None
         return levels(node.where)[0]
+
+    def function_span(self, node: Node) -> Span | None:
+        """From the first of a function's lines with calls to the last: of a step where the call is
+        in one, as what comes before the steps is no part of each. None where another function is
+        written in between.
+        """
+        assert node.where is not None
+        spans = [
+            around(other.where)[0][-1]
+            for other in self.nodes
+            if other.where is not None
+            and same_function(other, node)
+            and (other.step is None) == (node.step is None)
+        ]
+        first, last = min(span.first for span in spans), max(span.last for span in spans)
+        whole = Span(node.where.filename, first, last, first, loop=True)
+        inside = [other for other in self.nodes if other.where and whole.covers(other.where)]
+        return whole if all(same_function(other, node) for other in inside) else None
 
     def freed(self, buffer: Buffer) -> bool:
         """Whether a buffer is freed."""
@@ -186,3 +204,11 @@ def on_one_path(first: Node, second: Node) -> bool:
     while node is not None and node.depth > first.depth:
         node = node.parent
     return node is first
+
+
+def same_function(node: Node, other: Node) -> bool:
+    """Whether two calls stand in one function."""
+    assert other.where is not None
+    if node.where is None or node.where.filename != other.where.filename:
+        return False
+    return function_of(node.where) == function_of(other.where)

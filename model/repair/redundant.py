@@ -1,13 +1,17 @@
 """Redundant synchronisation: what can be left out and nothing changes.
 
 A wait is left out, and the protocol decided again: where it still holds, or where exactly the same
-is wrong as before, the wait orders nothing that matters. A wait that only lets the host read what
-it has just downloaded is found by leaving out the download with it: if the rest does not change,
-the wait protects that read and nothing else.
+is wrong as before, the wait orders nothing that matters. A wait that only serves a download is
+found by leaving out the download with it: if the rest does not change, the wait protects that and
+nothing else.
+
+What is wrong may hide what a wait is for: a mended protocol may need it. So a wait of a refuted
+protocol is only said to order nothing (`in_every`) where it is redundant after each repair as well.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..memory import DEVICE
@@ -17,14 +21,14 @@ from .program import HOST_WAITS
 from .rewrite import regions_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ..calls import Call
     from ..host import Node
     from ..where import Where
     from .edits import Edit
     from .program import Traced
-    from .trial import Trials, Trouble
+    from .trial import Findings, Trials
 
 SYNCHRONISATIONS = (*sorted(HOST_WAITS), "wait")
 
@@ -52,20 +56,59 @@ class Redundant(NamedTuple):
         }
 
 
-def redundant(
-    trials: Trials, traced: Traced, base: frozenset[Edit], trouble: Trouble | None
-) -> Iterator[Redundant]:
+class Before(NamedTuple):
+    """A program whose waits are left out one by one: its edits, what is wrong with it, and how to
+    make sure of one that holds for the steps that are tried.
+    """
+
+    edits: frozenset[Edit]
+    findings: Findings
+    sure: Callable[[frozenset[Edit]], bool]
+
+
+def redundant(trials: Trials, traced: Traced, before: Before) -> Iterator[Redundant]:
     """The synchronisations that can be left out of a program one by one."""
     for node, call in each_line(traced):
         if trials.over:
             return
         drop = left_out(traced, node, call)
-        if drop in base:
+        if drop in before.edits:
             continue
-        if unchanged(trials, base | {drop}, trouble):
-            yield Redundant(node.where, described(call), call[0] in HOST_WAITS)
+        if unchanged(trials, before, frozenset({drop})):
+            yield Redundant(node.where, drop.words, call[0] in HOST_WAITS)
         elif call[0] in HOST_WAITS:
-            yield from serving_a_download(trials, traced, base | {drop}, trouble, node)
+            yield from serving_a_download(trials, traced, before, drop, node)
+
+
+def in_every(
+    found: Iterable[Redundant], repairs: list[tuple[frozenset[Edit], tuple[Redundant, ...]]]
+) -> Iterator[Redundant]:
+    """Those that are redundant after each repair too, given its edits and what it makes redundant;
+    where one of them needs it for its download, it is said to serve that. Those that serve a
+    download in the protocol as it is stay: nobody is told to leave them out.
+    """
+    for one in found:
+        if one.download is not None:
+            yield one
+            continue
+        after = [
+            one if any(leaves_out(edit, one) for edit in edits) else in_this
+            for edits, idle in repairs
+            for in_this in [next((other for other in idle if other.where == one.where), None)]
+        ]
+        if all(after):
+            serving = [other for other in after if other is not None and other.download]
+            yield serving[0] if serving else one
+
+
+def leaves_out(edit: Edit, one: Redundant) -> bool:
+    """Whether an edit leaves out this synchronisation itself."""
+    return (
+        isinstance(edit, Drop)
+        and bool(set(edit.verbs) & set(SYNCHRONISATIONS))
+        and one.where is not None
+        and edit.span.covers(one.where)
+    )
 
 
 def each_line(traced: Traced) -> Iterator[tuple[Node, Call]]:
@@ -78,43 +121,53 @@ def each_line(traced: Traced) -> Iterator[tuple[Node, Call]]:
 
 
 def left_out(traced: Traced, node: Node, call: Call) -> Drop:
-    """A call left out."""
-    return Drop(traced.spans_inner(node), (call[0],), described(call))
+    """A call left out, with all that its line does alike."""
+    calls = [other.call for other in traced.lines[node.where] if other.call is not None]
+    words = in_one(described(other) for other in calls if other[0] == call[0])
+    return Drop(traced.spans_inner(node), (call[0],), words)
+
+
+def in_one(words: Iterable[str]) -> str:
+    """Texts that differ in names only as one: `{done0|done1}.synchronize()`."""
+    texts = list(dict.fromkeys(words))
+    split = [re.split(r"(\W+)", text) for text in texts]
+    if len({tuple(parts[1::2]) for parts in split}) > 1:
+        return " or ".join(texts)
+    columns = [list(dict.fromkeys(column)) for column in zip(*split, strict=True)]
+    return "".join(c[0] if len(c) == 1 else f"{{{'|'.join(c)}}}" for c in columns)
 
 
 def unchanged(
     trials: Trials,
-    edits: frozenset[Edit],
-    trouble: Trouble | None,
+    before: Before,
+    drops: frozenset[Edit],
     gone: tuple[Where | None, ...] = (),
 ) -> bool:
     """Whether a program still holds, or is wrong in exactly the ways it was before, but for what
     concerned the lines that are gone.
     """
-    if trouble is None:
-        return trials.holds(edits)
-    found = trials.trouble(edits)
-    before = {lines for lines in trouble.lines() if not set(lines) & set(gone)}
-    if found is None:
-        return not before and trials.holds(edits)
-    return found.lines() == before
+    edits = before.edits | drops
+    expected = {
+        name: frozenset(one for one in wrong if not set(one) & set(gone))
+        for name, wrong in before.findings.items()
+    }
+    if not any(expected.values()):
+        return trials.holds(edits) and before.sure(edits)
+    return trials.findings(edits) == expected
 
 
 def serving_a_download(
-    trials: Trials,
-    traced: Traced,
-    edits: frozenset[Edit],
-    trouble: Trouble | None,
-    node: Node,
+    trials: Trials, traced: Traced, before: Before, drop: Drop, node: Node
 ) -> Iterator[Redundant]:
-    """A wait whose only purpose is that the host may read what a copy brings."""
+    """A wait whose only purpose is a download: that the host may read what the copy brings, and
+    that its source keeps still.
+    """
     for copies, readers in downloads(traced):
         nodes = [*copies, *readers]
         without = {left_out(traced, n, n.call) for n in nodes if n.call is not None}
         gone = tuple(n.where for n in nodes)
-        if len(copies) == 1 and unchanged(trials, edits | without, trouble, gone):
-            assert node.call is not None
-            yield Redundant(node.where, described(node.call), True, copies[0].where)
+        if len(copies) == 1 and unchanged(trials, before, frozenset({drop, *without}), gone):
+            yield Redundant(node.where, drop.words, True, copies[0].where)
             return
 
 

@@ -25,7 +25,7 @@ from .program import Traced
 from .rewrite import Unfit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..contract import Contract
     from ..edges import Edge
@@ -41,6 +41,11 @@ MANY, FEWEST = 10, 3
 
 TRACED_SCHEDULES = 64
 """How many host schedules of a program are traced to list its calls."""
+
+
+Finding = tuple[object, ...]
+Findings = dict[str, frozenset[Finding]]
+"""What is wrong under each contract, by name."""
 
 
 class Trouble(NamedTuple):
@@ -74,6 +79,43 @@ class Trouble(NamedTuple):
         if self.stuck:
             found.add(("stuck",))
         return found or {("machine",)}
+
+    def findings(self) -> Iterator[Finding]:
+        """All that tells what is wrong from something else: lines, and what is known of each."""
+        for edge, _recording in self.edges:
+            yield "unordered", *edge.lines, apart(edge), *modes(edge), names(edge)
+        for (moment, region, *versions), _recording in self.wrong:
+            yield "wrong", moment.node.where, moment.node.step, repr(region), repr(versions)
+        for recording in self.recordings:
+            for node in recording.broken:
+                yield "lost", node.where
+            held = [op.origin[0].node for op in recording.hung()]
+            stuck = {node.where: None for node in (*recording.blocked(), *held)}
+            if stuck:
+                yield "stuck", *stuck
+        if self.decision.hang or not self.recordings:
+            yield ("stuck" if self.decision.hang else "machine",)
+
+
+def apart(edge: Edge) -> tuple[bool, bool, int]:
+    """How many steps are between the accesses of a missing edge."""
+    first, second = (moment.node.step for moment in edge.pair[:2])
+    return first is None, second is None, (second or 0) - (first or 0)
+
+
+def modes(edge: Edge) -> Iterator[frozenset[str]]:
+    """How each of the two accesses touches the memory: reads, writes, or writes what is there."""
+    for moment in edge.pair[:2]:
+        yield frozenset(
+            str(mode) if isinstance(mode, bool) else "idempotent"
+            for region, mode in moment.accesses()
+            if region.slot == edge.pair.region.slot
+        )
+
+
+def names(edge: Edge) -> frozenset[str]:
+    """The memory on which an edge is missing."""
+    return frozenset(map(repr, edge.regions))
 
 
 class Trials:
@@ -202,6 +244,21 @@ class Trials:
             if bad is not None:
                 return looked_at(*bad)
         return None
+
+    def findings(self, edits: frozenset[Edit]) -> Findings | None:
+        """All that is wrong with the protocol with these edits, under each contract; None where
+        that cannot be said.
+        """
+        program = self.program(edits)
+        found: Findings = {}
+        for contract in self.contracts:
+            self.count += 1
+            decisions = self.decided(program, contract)
+            if decisions is None or any(decision.spent for _r, decision in decisions):
+                return None
+            wrong = [looked_at(*pair) for pair in decisions if not pair[1].holds]
+            found[contract.name] = frozenset(one for t in wrong for one in t.findings())
+        return found
 
     def traced(self, edits: frozenset[Edit]) -> Traced | None:
         """The calls of the protocol with these edits; None for a program that is not one."""

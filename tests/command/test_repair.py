@@ -72,9 +72,10 @@ def test_nothing_to_repair(
 
 
 def test_budget(command: Callable[..., Any], snapshot: Callable[[str, str], None]) -> None:
-    """A budget that ended is told, and exits 3."""
+    """A budget that ended is told, and exits 3; it does not say that nothing applies."""
     done = command("repair", "corpus/C22-wrong-stream/downloads", "--checks", "1")
     assert done.code == 3
+    assert "no addition applies" not in done.out
     snapshot(done.out, "repair-budget")
 
 
