@@ -28,7 +28,7 @@ from types import (
     SimpleNamespace,
     WrapperDescriptorType,
 )
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from .gpu import Gpu
@@ -50,8 +50,9 @@ CONSTANTS = frozenset(
 STILL = frozenset(
     {CodeType, GetSetDescriptorType, MemberDescriptorType, MethodDescriptorType}
     | {ClassMethodDescriptorType, WrapperDescriptorType}
+    | {type(vars(NamedTuple("Pair", [("first", int)]))["first"])}
 )
-"""What cannot change: compared by identity."""
+"""What cannot change, the fields of named tuples too: compared by identity."""
 
 PLAIN = {"blocking", "capacity", "device", "index", "is_null", "kind", "name", "nbytes", "part"} | {
     *("pooled", "serial", "slot")
