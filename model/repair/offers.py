@@ -327,9 +327,12 @@ class Workshop:
         return tuple(self.verdict(target, contract) for contract in self.trials.contracts)
 
     def verdict(self, target: Protocol, contract: Contract) -> Verdict:
-        """A proof if it can be had, or as many steps as it takes, or as many as were tried."""
+        """A proof if it can be had, or as many steps as it takes; as many as were tried where these
+        are too many. What is undetermined for another reason stays so, and is no repair.
+        """
         found = check(target, contract, prove=self.prove, limits=LIMITS)
-        if found.outcome is Outcome.UNDETERMINED:
+        early = (found.reason or "").startswith("the search ended early")
+        if found.outcome is Outcome.UNDETERMINED and early:
             found = check(target, contract, steps=self.trials.steps, limits=LIMITS)
         return found
 

@@ -428,3 +428,24 @@ def test_offers_are_the_same_again(name: str) -> None:
     """Two searches offer the same."""
     first, second = (repair(catalogue()[name], most=3, prove=False) for _ in range(2))
     assert [o.additions for o in first.offers] == [o.additions for o in second.offers]
+
+
+@protocol()
+def frees_late(gpu: Gpu) -> None:
+    """Lacks a wait in every step; relies on a promise that is left open in a late one."""
+    one, two, table = gpu.stream("one"), gpu.stream("two"), gpu.device("table")
+    done, used, scratch = gpu.event("done"), gpu.event("used"), gpu.malloc("scratch")
+    for n in gpu.steps():
+        one.wait(used)
+        gpu.launch("fill", one, writes={table: n})
+        done.record(one)
+        gpu.launch("use", two, reads={table: n})
+        used.record(two)
+        if n == 8:
+            gpu.launch("scratch", one, writes={scratch: n})
+            gpu.free(scratch)
+
+
+def test_what_is_undetermined_is_no_repair() -> None:
+    """Though it holds for as many steps as were tried: a check of it would not say so."""
+    assert repair(frees_late, ["cuda"], most=1).offers == ()
