@@ -104,23 +104,57 @@ def check(
     size = steps or FIRST_SIZE
     decisions = tried(question, promised, size)
     verdict = concluded(question, promised, size, decisions)
-    if prove and steps is None and engine == "order" and verdict.outcome is Outcome.HOLDS:
-        verdict = for_every_size(question, promised, verdict)
-    if steps is None and (verdict.outcome is Outcome.HOLDS or runtime is not None):
-        size, decisions = grown(question, promised, decisions)
-    if verdict.outcome is Outcome.HOLDS:
-        why, verdict = verdict.unproved, concluded(question, promised, size, decisions)
-        verdict = verdict._replace(unproved=why if verdict.outcome is Outcome.HOLDS else None)
-    if prove and steps is None and engine == "order" and straight(decisions):
-        verdict = looked_further(question, promised, verdict, size)
+    if steps is None:
+        proving = prove and engine == "order"
+        verdict, size, decisions = of_any_size(question, promised, verdict, decisions, proving)
     if not verdict.as_expected and question.parameters != target.parameters:
         # What the catalogue states it states for the defaults.
         verdict = verdict._replace(expected=None)
     if steps is not None and verdict.outcome is Outcome.HOLDS and not verdict.as_expected:
         verdict = below_size(question, promised, verdict)
     if runtime is not None:
+        size, decisions = for_runtimes(question, promised, verdict, size, decisions)
         verdict = there(question, promised, verdict, decisions, (size, runtime, env or {}, sweep))
     return verdict._replace(seconds=time.perf_counter() - started)
+
+
+def of_any_size(
+    question: Question,
+    contract: Contract,
+    verdict: Verdict,
+    decisions: list[tuple[Contract, Decision]],
+    proving: bool,
+) -> tuple[Verdict, int, list[tuple[Contract, Decision]]]:
+    """The verdict without a number of steps, from that for the first size: of every number if it
+    can be proved, else of as many as use everything twice; and the decisions for these.
+    """
+    if proving and verdict.outcome is Outcome.HOLDS:
+        verdict = for_every_size(question, contract, verdict)
+    size = FIRST_SIZE
+    if verdict.outcome is Outcome.HOLDS:
+        size, decisions = grown(question, contract, decisions)
+        why, verdict = verdict.unproved, concluded(question, contract, size, decisions)
+        verdict = verdict._replace(unproved=why if verdict.outcome is Outcome.HOLDS else None)
+    if proving and straight(decisions):
+        verdict = looked_further(question, contract, verdict, size)
+    return verdict, size, decisions
+
+
+def for_runtimes(
+    question: Question,
+    contract: Contract,
+    verdict: Verdict,
+    size: int,
+    decisions: list[tuple[Contract, Decision]],
+) -> tuple[int, list[tuple[Contract, Decision]]]:
+    """For how many steps runtimes are looked at. Where a hazard shows in more steps only, what one
+    makes of fewer says nothing of it; where all is proved, those that use everything twice.
+    """
+    if verdict.outcome is Outcome.PROVED:
+        return grown(question, contract, decisions)
+    if verdict.steps is None or verdict.steps == size:
+        return size, decisions
+    return verdict.steps, tried(question, contract, verdict.steps)
 
 
 def promised_by(

@@ -33,6 +33,7 @@ from streamorder.model.verdict import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from streamorder import Gpu
     from streamorder.model.contract import Contract
     from streamorder.model.runtime import Findings
 
@@ -340,3 +341,26 @@ def test_exit_codes() -> None:
     assert verdict.exit_code == 1
     hidden = safe._replace(found=safe.found._replace(hazard=UNDECIDED))
     assert hidden.exit_code(Outcome.REFUTED) == 3
+
+
+def wrong_late(gpu: Gpu) -> None:
+    """The wait is forgotten in one late step."""
+    one, two, done, table = gpu.stream("s"), gpu.stream("t"), gpu.event("e"), gpu.device("table")
+    for n in gpu.steps():
+        one.wait(done)
+        gpu.launch("fill", one, writes={table: n})
+        done.record(one)
+        if n != 20:
+            two.wait(done)
+        gpu.launch("use", two, reads={table: n})
+        done.record(two)
+
+
+def test_a_late_hazard_is_looked_for_where_it_shows() -> None:
+    """What a runtime makes of the first steps says nothing of a hazard that comes after them."""
+    found = check(wrong_late, runtime="rocm-10", prove=True)
+    told = check(wrong_late, runtime="rocm-10", steps=21)
+    assert (found.outcome, found.steps) == (Outcome.REFUTED, 21)
+    assert found.runtime is not None
+    assert told.runtime is not None
+    assert found.runtime.found.hazard == told.runtime.found.hazard == "exposed"
