@@ -9,6 +9,7 @@ from .contract import Contract, contract_named
 from .decision import Decision
 from .engines import ENGINES, OTHERS
 from .errors import BadInput, NotModelled
+from .memory import PAGEABLE
 from .order import decide
 from .protocol import Protocol, protocol
 from .reuse import IDLE_LOOP
@@ -333,15 +334,35 @@ def by_reading(
     question: Question, contract: Contract, steps: int
 ) -> list[tuple[Contract, Decision]]:
     """One decision for each way of keeping the uncertain promises that some call consults."""
-    decisions: dict[Contract, Decision] = {}
+    decisions: dict[Contract, tuple[Contract, Decision]] = {}
     consulted: set[str] = set()
     while True:
         waiting = [r for r in contract.readings(sorted(consulted)) if r not in decisions]
         if not waiting:
-            return list(decisions.items())
+            return list(decisions.values())
         for reading in waiting:
-            decisions[reading] = once(question, reading, contract.uncertain, steps)
-            consulted |= decisions[reading].consulted
+            found = once(question, reading, contract.uncertain, steps)
+            decisions[reading] = reading, found
+            if may_wait(found):
+                decisions[reading] = where_calls_wait(question, contract, (reading, found), steps)
+            consulted |= found.consulted | decisions[reading][1].consulted
+
+
+def may_wait(decision: Decision) -> bool:
+    """Whether a program that holds spins, and makes calls that may wait and need not (R2.6)."""
+    if not (decision.holds and decision.spins) or decision.host is None:
+        return False
+    calls = (node.call for node in decision.host.nodes())
+    return any(c and c[0] == "memcpy_async" and PAGEABLE in {c[1].dst, c[1].src} for c in calls)
+
+
+def where_calls_wait(
+    question: Question, contract: Contract, found: tuple[Contract, Decision], steps: int
+) -> tuple[Contract, Decision]:
+    """R2.6, R2.7: what holds where such calls return at once must not hang where they wait."""
+    waiting = found[0].waiting()
+    waits = once(question, waiting, contract.uncertain, steps)
+    return found if waits.holds and not waits.spent else (waiting, waits)
 
 
 def once(

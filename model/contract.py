@@ -104,6 +104,11 @@ class Contract(NamedTuple):
     peer_copies_on_null: bool
     """R2.9: a copy of another device's memory moves to that device's NULL stream (HIP)."""
 
+    pageable_async_returns: bool = True
+    """R2.6, R2.7: an asynchronous copy from or to pageable memory does not keep the host waiting
+    for its stream. Neither vendor promises it: programs that spin are decided with it and without,
+    and must not hang either way."""
+
     streams_progress: bool = True
     """R1.2: streams make progress independently. Neither vendor promises it: programs that spin
     are decided with it, and what happens without is said beside the verdict."""
@@ -115,6 +120,10 @@ class Contract(NamedTuple):
     def uncertain(self) -> tuple[str, ...]:
         """The names of the promises that this contract leaves open."""
         return tuple(field for field in self._fields if getattr(self, field) is None)
+
+    def waiting(self) -> Contract:
+        """This contract where every call waits that may: only programs that spin can tell."""
+        return self._replace(pageable_async_returns=False)
 
     def readings(self, fields: Iterable[str] = ()) -> list[Contract]:
         """This contract with each of these promises broken or kept, every way, the weakest first;

@@ -75,12 +75,17 @@ class Copies(Streams[F]):
             self.copy_any_time(stream, pairs)
         elif source == "call" or (source is None and self.stages(stream, src)):
             self.upload(stream, pairs)
-            return None
         else:
             self.copy(stream, pairs)
+        return (self.issued, None) if self.holds_host(stream, dst, src) else None
+
+    def holds_host(self, stream: Stream, dst: str, src: str) -> bool:
+        """R2.6, R2.7: whether an asynchronous copy keeps the host waiting until it is complete."""
+        if stream in self.notes:
+            return False
         if dst == PAGEABLE and self.contract.pageable_download_awaits:
-            return self.issued, None
-        return None
+            return True
+        return PAGEABLE in {dst, src} and not self.contract.pageable_async_returns
 
     def stages(self, _stream: Stream, src: str) -> bool:
         """R2.6, R2.7: pageable memory is staged at the call; in a capture see `Graphs`."""

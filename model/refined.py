@@ -177,8 +177,11 @@ def outcomes(
     found: set[Outcome] = set()
     names = tuple(observe)
     for reading in contract.readings(contract.uncertain):
-        host = Host(body, steps)
-        found |= from_the_start(lambda h=host, c=reading: _outcomes(RefinedMachine(h, c), names))
+        for way in (reading, reading.waiting()):
+            host = Host(body, steps)
+            found |= from_the_start(lambda h=host, c=way: _outcomes(RefinedMachine(h, c), names))
+            if not host.gpu.cells_used:
+                break
     return sorted(found, key=repr)
 
 

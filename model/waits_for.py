@@ -152,6 +152,7 @@ class Graph:
     def __init__(self, stuck: Stuck, contract: Contract) -> None:
         self.stuck = stuck
         self.gpu = stuck.host.gpu
+        self.calls_return = contract.pageable_async_returns
         self.queues = contract.masking.queues
         self.after_all = contract.masking.copies_after_all
         self.ring = contract.masking.ring
@@ -236,7 +237,7 @@ class Graph:
         call = node.call
         assert call is not None
         for index in awaited:
-            yield ("op", index), self.awaited(held)
+            yield ("op", index), self.awaited(held, call[0])
         if awaited:
             return
         verb, thing = call[0], call[1]
@@ -249,8 +250,10 @@ class Graph:
         elif verb in {"get", "put"}:
             yield from self.partners(verb, thing)
 
-    def awaited(self, held: bool) -> str:
+    def awaited(self, held: bool, verb: str) -> str:
         """Why a host thread awaits an operation."""
+        if not held and verb == "memcpy_async" and not self.calls_return:
+            return "the call may return only when it is done (R2.6, R2.7)"
         if not held:
             return "the call returns when it is done"
         places = f"a queue with {self.ring} places has none left before it is done (R4.5)"

@@ -100,8 +100,8 @@ class Bench:
         self.copy = runtime.allocate(PINNED, MOST_OPS * REPORT)
         self.slots = [Slot(self, number) for number in range(MOST_OPS)]
         self.used = 0
-        self.memory: dict[tuple[str, int], list[int]] = {}
-        self.taken: dict[tuple[str, int], int] = {}
+        self.memory: dict[tuple[str, int, int], list[int]] = {}
+        self.taken: dict[tuple[str, int, int], int] = {}
         self.streams: dict[Any, Any] = {}
         self.later: list[Callable[[], None]] = []
 
@@ -129,14 +129,14 @@ class Bench:
         slot.reads, slot.counted = (), False
         return slot
 
-    def region_memory(self, kind: str, count: int, byte: int = 0) -> int:
-        """Memory for so many regions side by side, filled with a byte."""
-        key = (kind, count)
+    def region_memory(self, kind: str, count: int, byte: int = 0, device: int = 0) -> int:
+        """Memory of a device for so many regions side by side, filled with a byte."""
+        key = (kind, count, device)
         known = self.memory.setdefault(key, [])
         at = self.taken.get(key, 0)
         self.taken[key] = at + 1
         if at == len(known):
-            known.append(self.runtime.allocate(kind, count * self.nbytes))
+            known.append(self.runtime.allocate(kind, count * self.nbytes, device))
         self.fill(kind, known[at], byte, count * self.nbytes)
         return known[at]
 
@@ -147,12 +147,12 @@ class Bench:
         else:
             self.fill_device(address, byte, nbytes)
 
-    def stream(self, key: Any, blocking: bool, own: bool) -> Any:
+    def stream(self, key: Any, blocking: bool, own: bool, device: int = 0) -> Any:
         """The stream that this key had in every replay; one to be destroyed is made anew."""
         if own:
-            return self.runtime.stream(blocking, own=True)
+            return self.runtime.stream(blocking, own=True, device=device)
         if key not in self.streams:
-            self.streams[key] = self.runtime.stream(blocking)
+            self.streams[key] = self.runtime.stream(blocking, device=device)
         return self.streams[key]
 
     def read_reports(self) -> None:

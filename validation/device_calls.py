@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import queue
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from ..model.memory import PAGEABLE, Region
-from ..model.unrun import ran
 from .bench import Hold
-from .device_copies import DeviceCopies
+from .device_threads import DeviceThreads
 from .runtime import content, fill, int32_at
 
 if TYPE_CHECKING:
@@ -29,8 +26,8 @@ BLOCKING = frozenset(
 """Verbs that may wait."""
 
 
-class DeviceCalls(DeviceCopies):
-    """Streams, events, graphs, cells, host threads; copies and memory are in the base."""
+class DeviceCalls(DeviceThreads):
+    """Streams, events, graphs, cells; host threads, copies and memory are in the bases."""
 
     def carry_out(self, lane: Lane, call: Call) -> Any:
         """Make a call when its turn has come."""
@@ -178,9 +175,7 @@ class DeviceCalls(DeviceCopies):
 
     def do_synchronize_device(self, _lane: Lane, call: Call) -> None:
         """Wait for the device."""
-        if call[1]:
-            self.unsupported("a second device")
-        self.runtime.synchronize()
+        self.runtime.synchronize(call[1])
 
     def do_query(self, lane: Lane, call: Call) -> bool:
         """Ask an event or a stream."""
@@ -268,58 +263,6 @@ class DeviceCalls(DeviceCopies):
         self.write_row(slot, reads, writes, self.pace.hold(key))
         self.runtime.launch("touch", slot.row, stream)
         self.runtime.record(self.happening(event), stream)
-
-    # --- host threads ---
-
-    def do_choose(self, lane: Lane, call: Call) -> int:
-        """The host takes an option."""
-        return self.pace.choice(lane.thread, lane.depth, call[1])
-
-    def do_concurrent(self, _lane: Lane, _call: Call) -> None:
-        """A property of the model's: nothing to do."""
-
-    def do_thread(self, _lane: Lane, call: Call) -> None:
-        """Start a real thread."""
-        _verb, handle, fn, args = call
-
-        def body() -> None:
-            self.attach(self.make_lane(handle.slot))
-            try:
-                ran(fn(*args), f"host thread {handle.name!r}", None)
-            except BaseException as error:  # noqa: BLE001 - raised again where the run ends
-                self.failures.append(error)
-                self.pace.end()
-
-        thread = threading.Thread(target=body, daemon=True)
-        self.running[handle] = thread
-        thread.start()
-
-    def do_join(self, _lane: Lane, call: Call) -> None:
-        """Wait for a thread."""
-        self.running[call[1]].join()
-
-    def do_acquire(self, _lane: Lane, call: Call) -> None:
-        """Take a lock."""
-        self.real(call[1], threading.Lock).acquire()
-
-    def do_release(self, _lane: Lane, call: Call) -> None:
-        """Give a lock back."""
-        self.real(call[1], threading.Lock).release()
-
-    def do_put(self, _lane: Lane, call: Call) -> None:
-        """Append an item."""
-        self.real(call[1], lambda: queue.Queue(call[1].capacity or 0)).put(call[2])
-
-    def do_get(self, _lane: Lane, call: Call) -> Any:
-        """Take an item."""
-        return self.real(call[1], lambda: queue.Queue(call[1].capacity or 0)).get()
-
-    def real(self, handle: Any, make: Any) -> Any:
-        """The real thing behind a lock or a queue."""
-        with self.making:
-            if handle not in self.things:
-                self.things[handle] = make()
-            return self.things[handle]
 
 
 def reported(reads: Reads, writes: Reads) -> Reads:

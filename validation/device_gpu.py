@@ -16,6 +16,7 @@ from ..model.gpu import Gpu
 from ..model.memory import PINNED, Buffer, Region, spoiled
 from ..model.objects import Cell, Event, Stream
 from .device_calls import DeviceCalls
+from .device_threads import GaveUp
 from .pace import Free
 from .runtime import int32_at
 from .versions import Versions
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 Key = tuple[int, int, int]
 RESCUE = 0.5
 """After how long a run that waits for cells counts as a hang, s."""
+
+FAREWELL = 1.0
+"""How long a thread of a run that hangs may take to notice, s."""
 
 
 class Sight(NamedTuple):
@@ -63,7 +67,7 @@ class Lane:
 
     def mark(self, what: str, value: Any) -> None:
         """Give an object that was made what it stands for on the device."""
-        if what == "made":
+        if what in {"made", "grown"}:
             self.gpu.born(self, value)
 
 
@@ -126,7 +130,10 @@ class TorchGpu(DeviceCalls, Gpu):
     # --- a run ---
 
     def run(self, body: Callable[[Gpu], None]) -> None:
-        """Run a protocol's main thread and wait for everything; raises what any thread raised."""
+        """Run a protocol's main thread and wait for everything; raises what any thread raised.
+
+        Of a run that hangs nothing is collected: what it read was read once it had been let go.
+        """
         self.bench.begin()
         self.pace.begin(self)
         rescue = threading.Timer(RESCUE, self.rescue)
@@ -136,19 +143,28 @@ class TorchGpu(DeviceCalls, Gpu):
         try:
             body(self)
             for thread in self.running.values():
-                thread.join()
+                self.patiently(lambda seconds, each=thread: self.has_ended(each, seconds))
+        except GaveUp:
+            for thread in self.running.values():
+                thread.join(FAREWELL)
         finally:
             self.pace.end()
             for slot in self.armed.values():
                 slot.open()
             with suppress(Exception):
-                self.runtime.synchronize()
+                self.settle()
             rescue.cancel()
             self.bench.later += self.later
         if self.failures:
             raise self.failures[0]
-        self.runtime.synchronize()
-        self.collect()
+        self.settle()
+        if not self.hung:
+            self.collect()
+
+    def settle(self) -> None:
+        """Wait until every device that the protocol uses is idle."""
+        for device in {0, *(stream.device for stream in self.streams)}:
+            self.runtime.synchronize(device)
 
     def rescue(self) -> None:
         """Satisfy every wait for a cell: what has not ended by now hangs."""
@@ -202,24 +218,24 @@ class TorchGpu(DeviceCalls, Gpu):
 
     def stream_for(self, lane: Lane, stream: Stream) -> Any:
         """A stream: the same one for the same creation in every replay."""
-        if stream.device:
-            self.unsupported("a second device")
+        if stream.is_null:
+            return self.runtime.null_of(stream.device)
         if stream.name.startswith("per-thread"):
             return self.runtime.per_thread
         own = "destroy" in self.facts
-        return self.bench.stream((lane.thread, lane.made), stream.blocking, own)
+        return self.bench.stream((lane.thread, lane.made), stream.blocking, own, stream.device)
 
     def memory_for(self, buffer: Buffer) -> int:
         """A buffer's address; a stream-ordered allocation has it from its own call."""
-        if buffer.device:
-            self.unsupported("a second device")
         if buffer.of is not None:
             return self.things[buffer.of]
         if buffer.pooled:
             return 0
-        address = self.bench.region_memory(buffer.kind, len(buffer.regions))
+        address = self.bench.region_memory(buffer.kind, len(buffer.regions), device=buffer.device)
         if "free" in self.facts and buffer.kind == "device":
-            self.twins[buffer] = self.runtime.allocate(buffer.kind, self.bench.nbytes)
+            self.twins[buffer] = self.runtime.allocate(
+                buffer.kind, self.bench.nbytes, buffer.device
+            )
         return address
 
     def address(self, region: Region) -> int:

@@ -26,6 +26,7 @@ from .script import scripts
 
 if TYPE_CHECKING:
     from ..model.protocol import Protocol
+    from ..model.verdict import Verdict
     from .pace import Pace
     from .runtime import Runtime
     from .script import Script
@@ -35,6 +36,9 @@ PROFILES = {"cuda": "cuda-13", "hip": "rocm-10"}
 
 SCALE = 60_000
 """Longest random delay of a jittered run, ns."""
+
+HANGS = 3
+"""After how many hangs a protocol is left alone: each takes as long as it takes to call it one."""
 
 
 class Trials:
@@ -77,7 +81,9 @@ def run_mutant(
     data: dict[str, Any] = {"name": name, "contract": contract.name, "hazards": []}
     until = time.monotonic() + seconds
     try:
-        steps = check(entry, contract).steps or 1
+        verdict = check(entry, contract)
+        steps = verdict.steps or 1
+        data["hang"] = hanging(verdict)
         found = scripts(entry, contract, steps)
         data["profile"], data["on_profile"] = on_profile(entry, contract.name)
         trials = Trials(runtime, entry, steps, nbytes)
@@ -92,6 +98,14 @@ def run_mutant(
     except (Unsupported, NotModelled) as error:
         data["not_run"] = str(error)
     return data
+
+
+def hanging(verdict: Verdict) -> str | None:
+    """Where a protocol can hang by the model, in words."""
+    for edge in verdict.missing_edges:
+        if edge.kind == "deadlock":
+            return edge.sentence
+    return None
 
 
 def on_profile(entry: Protocol, contract: str) -> tuple[str, str | None]:
@@ -155,8 +169,9 @@ def force(trials: Trials, script: Script, replays: int, until: float) -> dict[st
         gpu = trials.run(pace)
         wrong = {(s.key, s.region, s.found) for s in gpu.sights if s.wrong}
         data["replays"] += 1
-        if pace.stalled is not None:
-            why[pace.stalled] += 1
+        stalled = "the run hung" if gpu.hung else pace.stalled
+        if stalled is not None:
+            why[stalled] += 1
         else:
             data["shown"] += bool(wrong)
             data["as_predicted"] += wanted <= wrong
@@ -169,17 +184,22 @@ def force(trials: Trials, script: Script, replays: int, until: float) -> dict[st
 
 def unforced(trials: Trials, paces: list[Pace]) -> dict[str, Any]:
     """Runs that nothing directs: in how many a read was wrong, and what was read."""
-    shown, reads, idle = 0, 0, 0
+    shown, reads, idle, runs, hung = 0, 0, 0, 0, 0
     what: Counter[str] = Counter()
     for pace in paces:
+        if hung == HANGS:
+            break
         gpu = trials.run(pace)
+        runs += 1
+        hung += gpu.hung
         wrong = [sight for sight in gpu.sights if sight.wrong]
         shown += bool(wrong)
         reads += sum(sight.expected is not None for sight in gpu.sights)
-        idle += bool(gpu.unfinished())
+        idle += gpu.hung or bool(gpu.unfinished())
         what.update(f"{s.region}: expects {s.expected!r}, finds {s.found!r}" for s in wrong[:1])
     return {
-        "runs": len(paces),
+        "runs": runs,
+        "hung": hung,
         "wrong": shown,
         "reads_checked": reads,
         "unfinished": idle,

@@ -39,11 +39,14 @@ def outcome_scripts(
     names = tuple(observe)
     found: dict[str, Script] = {}
     for reading in contract.readings(contract.uncertain):
-        host = Host(body, 1)
-        for outcome, script in from_the_start(
-            lambda h=host, c=reading: walk(Machine(h, c), names)
-        ).items():
-            found.setdefault(outcome, script)
+        for way in (reading, reading.waiting()):
+            host = Host(body, 1)
+            for outcome, script in from_the_start(
+                lambda h=host, c=way: walk(Machine(h, c), names)
+            ).items():
+                found.setdefault(outcome, script)
+            if not host.gpu.cells_used:
+                break
     return found
 
 

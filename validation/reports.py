@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .verdicts import hangs
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -143,7 +145,9 @@ def mutants_text(data: list[Any]) -> str:
     controls = [each for some in data if isinstance(some, list) for each in some]
     rows = []
     for each in mutants:
-        for hazard in each["hazards"] or [{}]:
+        if each.get("hang"):
+            rows.append((each["name"], "deadlock", share(*hangs(each)), "-", "-", ""))
+        for hazard in each["hazards"] or [{}] * (not each.get("hang")):
             forced = hazard.get("forceable")
             shown = share(hazard["shown"], hazard["replays"]) if forced else "-"
             predicted = hazard["as_predicted"] if forced else "-"

@@ -48,8 +48,11 @@ class Runtime(Protocol):
     null: Any
     per_thread: Any
 
-    def stream(self, blocking: bool, own: bool = False) -> Any:
-        """A stream; `own`: one that can be destroyed."""
+    def null_of(self, device: int) -> Any:
+        """The NULL stream of a device; raises `Unsupported` where there is no such device."""
+
+    def stream(self, blocking: bool, own: bool = False, device: int = 0) -> Any:
+        """A stream of a device; `own`: one that can be destroyed."""
 
     def destroy_stream(self, stream: Any) -> None:
         """Destroy a stream made with `own`."""
@@ -61,8 +64,8 @@ class Runtime(Protocol):
         """Whether a stream is idle."""
         ...
 
-    def synchronize(self) -> None:
-        """Block until the device is idle."""
+    def synchronize(self, device: int = 0) -> None:
+        """Block until a device is idle."""
 
     def event(self, external: bool = False) -> Any:
         """An event that was never recorded; `external`: one that a graph's nodes may use."""
@@ -80,8 +83,10 @@ class Runtime(Protocol):
         """Whether an event is complete."""
         ...
 
-    def allocate(self, kind: str, nbytes: int) -> int:
-        """Memory of a kind of `model.memory`, for the whole process."""
+    def allocate(self, kind: str, nbytes: int, device: int = 0) -> int:
+        """Memory of a kind of `model.memory`, for the whole process; a device's own memory is
+        within reach of the others.
+        """
         ...
 
     def free(self, address: int) -> None:

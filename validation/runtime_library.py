@@ -29,6 +29,8 @@ NON_BLOCKING = 1
 RELAXED_CAPTURE = 2
 MANAGED_GLOBAL = 1
 EXTERNAL = 1
+ALREADY_ENABLED = 704
+"""`cudaErrorPeerAccessAlreadyEnabled`, the same number for both vendors."""
 
 HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -119,6 +121,14 @@ class RuntimeLibrary:
         """A fill on a stream."""
         size = ctypes.c_size_t(nbytes)
         self.call("MemsetAsync", ctypes.c_void_p(address), byte, size, ctypes.c_void_p(stream))
+
+    def enable_peer_access(self, device: int) -> None:
+        """Let the current device reach another one's memory; once is enough."""
+        status = self.status("DeviceEnablePeerAccess", device, ctypes.c_uint(0))
+        if status == ALREADY_ENABLED:
+            self.last_error()
+        elif status:
+            raise DeviceFault(f"{self.prefix}DeviceEnablePeerAccess: {self._text(status).decode()}")
 
     # --- streams ---
 

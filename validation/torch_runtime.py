@@ -7,6 +7,7 @@ runtime's own, through `runtime_library`.
 from __future__ import annotations
 
 import ctypes
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ..model.errors import CannotRunHere
@@ -16,6 +17,7 @@ from .runtime_library import HOST_FUNCTION, OwnEvent, RuntimeLibrary, StreamWord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 ATTRIBUTES = {
     "pageable_memory_access": 88,
@@ -45,7 +47,7 @@ def require_gpu() -> Any:
 
 
 class TorchRuntime:
-    """The first device that torch sees."""
+    """The first device that torch sees; others once they are asked for."""
 
     def __init__(self) -> None:
         self.torch = torch = require_gpu()
@@ -54,12 +56,13 @@ class TorchRuntime:
         torch.cuda.current_stream()
         self.library = RuntimeLibrary(self.hip)
         self.words = StreamWords(self.library)
-        self.null = torch.cuda.default_stream()
+        self.null = torch.cuda.default_stream(0)
         self.per_thread = torch.cuda.ExternalStream(2)
         self.kept: list[Any] = []
-        self.kernels: dict[tuple[str, bool], Any] = {}
+        self.kernels: dict[tuple[str, bool, int], Any] = {}
         self.info = self._info()
-        self._compile()
+        self.devices: set[int] = set()
+        self.use(0)
 
     def _info(self) -> DeviceInfo:
         import triton
@@ -82,7 +85,32 @@ class TorchRuntime:
             attributes=attributes,
         )
 
-    def _compile(self) -> None:
+    def use(self, device: int) -> None:
+        """Make a device ready: its memory within reach of the others, every kernel loaded. Raises
+        `Unsupported` where there is none.
+        """
+        if device in self.devices:
+            return
+        cuda = self.torch.cuda
+        if device >= cuda.device_count():
+            raise Unsupported("a second device")
+        for other in self.devices:
+            if not (cuda.can_device_access_peer(device, other)
+                    and cuda.can_device_access_peer(other, device)):  # fmt: skip
+                raise Unsupported("two devices within reach of one another's memory")
+            for one, reached in ((device, other), (other, device)):
+                with cuda.device(one):
+                    self.library.enable_peer_access(reached)
+        with cuda.device(device):
+            self._compile(device)
+        self.devices.add(device)
+
+    def on(self, stream: Any) -> AbstractContextManager[Any]:
+        """A context in which a stream's device is the current one, as launches require."""
+        number = stream.device_index
+        return self.torch.cuda.device(number) if number else nullcontext()
+
+    def _compile(self, device: int) -> None:
         """Compile and load every kernel before anything waits at a gate."""
         from . import touch
         from .rows import ROW_WORDS, encoded
@@ -105,20 +133,28 @@ class TorchRuntime:
         for name, early in variants:
             settings = {"launch_pdl": True} if early else {}
             made = getattr(touch, name)[(1,)](row, num_warps=8, **settings)
-            self.kernels[name, early] = made[(1, 1, 1)]
+            self.kernels[name, early, device] = made[(1, 1, 1)]
         torch.cuda.synchronize()
         for name, early in variants:
-            self.launch(name, row.data_ptr(), self.null, early)
+            self.launch(name, row.data_ptr(), torch.cuda.default_stream(device), early)
         torch.cuda.synchronize()
         self.kept.append((row, words, gate))
 
     # --- streams and events ---
 
-    def stream(self, blocking: bool, own: bool = False) -> Any:
+    def null_of(self, device: int) -> Any:
+        """The NULL stream of a device."""
+        self.use(device)
+        return self.torch.cuda.default_stream(device)
+
+    def stream(self, blocking: bool, own: bool = False, device: int = 0) -> Any:
         """A torch stream; a blocking one, or one to be destroyed, is the runtime's, wrapped."""
+        self.use(device)
         if blocking or own:
-            return self.torch.cuda.ExternalStream(self.library.stream(blocking))
-        return self.torch.cuda.Stream()
+            with self.torch.cuda.device(device):
+                made = self.library.stream(blocking)
+            return self.torch.cuda.ExternalStream(made, device)
+        return self.torch.cuda.Stream(device)
 
     def destroy_stream(self, stream: Any) -> None:
         """Destroy a stream made with `own`."""
@@ -132,9 +168,9 @@ class TorchRuntime:
         """Whether a stream is idle."""
         return stream.query()
 
-    def synchronize(self) -> None:
-        """Block until the device is idle."""
-        self.torch.cuda.synchronize()
+    def synchronize(self, device: int = 0) -> None:
+        """Block until a device is idle."""
+        self.torch.cuda.synchronize(device)
 
     def event(self, external: bool = False) -> Any:
         """A torch event; for a graph's nodes one of the runtime's own."""
@@ -164,10 +200,12 @@ class TorchRuntime:
 
     # --- memory ---
 
-    def allocate(self, kind: str, nbytes: int) -> int:
+    def allocate(self, kind: str, nbytes: int, device: int = 0) -> int:
         """Memory for the whole process."""
         if kind == DEVICE:
-            return self.library.malloc(nbytes)
+            self.use(device)
+            with self.torch.cuda.device(device):
+                return self.library.malloc(nbytes)
         if kind == PINNED:
             return self.library.host_alloc(nbytes)
         if kind == MANAGED:
@@ -196,7 +234,8 @@ class TorchRuntime:
 
     def memcpy_async(self, dst: int, src: int, nbytes: int, kind: int, stream: Any) -> None:
         """A copy on a stream."""
-        self.library.memcpy_async(dst, src, nbytes, kind, stream.cuda_stream)
+        with self.on(stream):
+            self.library.memcpy_async(dst, src, nbytes, kind, stream.cuda_stream)
 
     def memset(self, address: int, byte: int, nbytes: int) -> None:
         """The fill without a stream."""
@@ -204,16 +243,18 @@ class TorchRuntime:
 
     def memset_async(self, address: int, byte: int, nbytes: int, stream: Any) -> None:
         """A fill on a stream."""
-        self.library.memset_async(address, byte, nbytes, stream.cuda_stream)
+        with self.on(stream):
+            self.library.memset_async(address, byte, nbytes, stream.cuda_stream)
 
     # --- work ---
 
     def launch(self, kernel: str, row: int, stream: Any, early: bool = False) -> None:
         """Launch a kernel of `touch`, compiled before."""
-        made = self.kernels.get((kernel, early))
+        made = self.kernels.get((kernel, early, stream.device_index))
         if made is None:
             raise Unsupported("this device has no early launches")
-        made(row, stream=stream.cuda_stream)
+        with self.on(stream):
+            made(row, stream=stream.cuda_stream)
 
     def host_func(self, stream: Any, function: Callable[[], None]) -> None:
         """Run a host function in stream order."""
@@ -235,11 +276,13 @@ class TorchRuntime:
 
     def write_value(self, stream: Any, address: int, value: int) -> None:
         """Store a word in stream order."""
-        self.words.write(stream.cuda_stream, address, value)
+        with self.on(stream):
+            self.words.write(stream.cuda_stream, address, value)
 
     def wait_value(self, stream: Any, address: int, value: int) -> None:
         """Hold a stream until a word is at least this."""
-        self.words.wait(stream.cuda_stream, address, value)
+        with self.on(stream):
+            self.words.wait(stream.cuda_stream, address, value)
 
 
 def driver_version() -> str | None:

@@ -22,6 +22,7 @@ REFUSES = "the API refuses it"
 CANNOT = frozenset(
     {
         "a second device",
+        "two devices within reach of one another's memory",
         "a copy that reads pageable memory later than its call",
         "an agent that reads pageable memory",
         "an allocation inside a capture",

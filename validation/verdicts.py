@@ -84,6 +84,9 @@ def mutants(data: list[Any]) -> Iterator[str]:
             yield from controls(each)
             continue
         yield from idle(each)
+        hung, runs = hangs(each)
+        if hung and not each.get("hang"):
+            yield f"{each['name']} hung in {hung} of {runs} runs, and no interleaving hangs"
         for hazard in each["hazards"]:
             if hazard["forceable"] and not 0 < hazard["replays"] == hazard["shown"]:
                 yield (
@@ -93,6 +96,12 @@ def mutants(data: list[Any]) -> Iterator[str]:
     rows = [row for each in data for row in (each if isinstance(each, list) else [each])]
     if rows and all("not_run" in row for row in rows):
         yield "of mutants and controls nothing ran"
+
+
+def hangs(row: dict[str, Any]) -> tuple[int, int]:
+    """In how many of how many runs that nothing directed a protocol hung."""
+    loose = [row[kind] for kind in ("free", "jittered") if kind in row]
+    return sum(each["hung"] for each in loose), sum(each["runs"] for each in loose)
 
 
 def idle(row: dict[str, Any]) -> Iterator[str]:
@@ -105,7 +114,9 @@ def controls(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Safe protocols that went wrong, and those of which nothing was seen."""
     for row in rows:
         yield from idle(row)
-        if "runs" in row and row["runs"] == row.get("unfinished", 0):
+        if row.get("hung"):
+            yield f"{row['name']} is safe and hung in {row['hung']} of {row['runs']} runs"
+        elif "runs" in row and row["runs"] == row.get("unfinished", 0):
             yield f"{row['name']}: none of {row['runs']} runs came to its end"
         if row.get("wrong"):
             yield f"{row['name']} is safe and was wrong in {row['wrong']} of {row['runs']} runs"

@@ -18,6 +18,8 @@ from streamorder.model.host_order import (
 from streamorder.model.search import initials
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from streamorder import Gpu
     from streamorder.model.calls import Call
 
@@ -238,3 +240,40 @@ def test_threads_that_share_nothing_need_one_schedule() -> None:
 def test_threads_that_share_a_lock_need_two() -> None:
     """Either is first."""
     assert check(side_by_side, shared=True).executions == 2
+
+
+def captured_launch(gpu: Gpu) -> None:
+    """Another thread's launch may fall into a capture, and is then no launch but a node."""
+    s, d = gpu.stream("s"), gpu.device("d")
+
+    def other() -> None:
+        gpu.launch("other", s, writes={d: 2})
+
+    thread = gpu.thread(other)
+    with gpu.capture(s) as graph:
+        gpu.launch("node", s, writes={d: 1})
+    thread.join()
+    graph.launch(s)
+    gpu.launch("use", s, reads={d: 1})
+
+
+def memory_handed_on(gpu: Gpu) -> None:
+    """Another thread's free may come before the memory is handed out again, or after."""
+    s, d = gpu.stream("s"), gpu.malloc("d")
+    thread = gpu.thread(gpu.free, d)
+    e = gpu.malloc("e", of=d)
+    gpu.launch("fill", s, writes={e: 1})
+    gpu.launch("use", s, reads={e: 1})
+    thread.join()
+
+
+@pytest.mark.parametrize("body", [captured_launch, memory_handed_on])
+def test_calls_that_only_note_something_have_an_order(body: Callable[[Gpu], None]) -> None:
+    """A capture and a free issue nothing, and still the order of the threads' calls matters: what
+    the search by happens-before finds is what the machine finds.
+    """
+    order, machine = (check(body, steps=1, engine=engine) for engine in ("order", "machine"))
+    assert order.outcome is machine.outcome is Outcome.REFUTED
+    assert order.executions > 1
+    sentences = {edge.sentence for edge in order.missing_edges}
+    assert sentences == {edge.sentence for edge in machine.missing_edges}

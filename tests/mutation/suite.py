@@ -78,12 +78,19 @@ class Ran(NamedTuple):
 
 
 class Tree:
-    """A copy of the tree in a folder of its own, which comes first on the path of its tests."""
+    """A copy of the tree in a folder of its own, whose package comes first on the path of its
+    tests. As where it is installed, the tests are no part of the package.
+    """
 
     def __init__(self, home: Path, source: Path = ROOT) -> None:
-        self.home = home
-        self.root = home / "streamorder"
+        self.path = home / "path"
+        self.root = home / "tree"
         shutil.copytree(source, self.root, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        package = self.path / "streamorder"
+        package.mkdir(parents=True)
+        for part in self.root.iterdir():
+            if part.name != "tests":
+                (package / part.name).symlink_to(part)
 
     def read(self, file: str) -> str:
         """The text of a file."""
@@ -111,7 +118,7 @@ class Tree:
             process = subprocess.Popen(
                 words,
                 cwd=self.root,
-                env={**os.environ, "PYTHONPATH": str(self.home)},
+                env={**os.environ, "PYTHONPATH": str(self.path)},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

@@ -40,6 +40,7 @@ FIELDS: dict[str, tuple[bool | None, bool | None]] = {
     "early_launch": (True, False),
     "early_wait_transitive": (None, True),
     "peer_copies_on_null": (False, True),
+    "pageable_async_returns": (True, True),
     "streams_progress": (True, True),
 }
 

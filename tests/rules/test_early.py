@@ -46,6 +46,11 @@ ROWS: list[tuple[str, Callable[[World], object], Sequence[str] | Mapping[str, Se
         {"cuda": ["K3 after K1", "K3 not after K2"], "hip": ["K3 after K1 K2"]},
     ),
     (
+        "R8.4 on the NULL stream too, which waits for blocking streams and not for itself",
+        lambda w: [w.k("K0", w.b1), w.k("K1", w.N), early(w, "K2", w.N)],
+        {"cuda": ["K2 after K0", "K2 not after K1"], "hip": ["K2 after K0 K1"]},
+    ),
+    (
         "R8.4 early ones in a row start as soon as the first could",
         lambda w: [
             w.k("K0", w.n1),

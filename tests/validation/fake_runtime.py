@@ -14,13 +14,14 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from streamorder.validation.rows import ROW_WORDS, WORD, decoded
-from streamorder.validation.runtime import DeviceInfo
+from streamorder.validation.runtime import DeviceInfo, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 INFO = DeviceInfo("fake", "threads", "0", "0", "none", "none", {})
 WAIT = 5.0
+DEVICES = 2
 
 
 class Ticket:
@@ -39,9 +40,10 @@ class Ticket:
 class FakeStream:
     """A thread that carries out closures in order."""
 
-    def __init__(self, device: FakeRuntime, blocking: bool) -> None:
+    def __init__(self, device: FakeRuntime, blocking: bool, number: int = 0) -> None:
         self.device = device
         self.blocking = blocking
+        self.number = number
         self.work: deque[tuple[list[Ticket], Callable[[], None], Ticket]] = deque()
         self.ready = threading.Semaphore(0)
         self.last = Ticket(done=True)
@@ -84,7 +86,7 @@ class FakeEvent:
 
 
 class FakeRuntime:
-    """Streams of one device; `late` is how long a staged upload may take after its call, s."""
+    """Streams of two devices; `late` is how long a staged upload may take after its call, s."""
 
     def __init__(self, late: float = 0.0005, seed: int = 1) -> None:
         self.info = INFO
@@ -93,7 +95,8 @@ class FakeRuntime:
         self.late = late
         self.streams: list[FakeStream] = []
         self.kept: list[Any] = []
-        self.null = self.stream(blocking=True)
+        self.nulls = [self.stream(blocking=True, device=number) for number in range(DEVICES)]
+        self.null = self.nulls[0]
         self.per_thread = self.stream(blocking=True)
         self.lazy = 0.0001
 
@@ -104,16 +107,25 @@ class FakeRuntime:
 
     def null_edges(self, stream: FakeStream) -> list[Ticket]:
         """R1.3."""
-        if stream is self.null:
-            return [other.last for other in self.streams if other.blocking]
-        return [self.null.last] if stream.blocking else []
+        null = self.nulls[stream.number]
+        if stream is null:
+            return [o.last for o in self.streams if o.blocking and o.number == stream.number]
+        return [null.last] if stream.blocking else []
 
     # --- streams and events ---
 
-    def stream(self, blocking: bool, own: bool = False) -> Any:
+    def null_of(self, device: int) -> Any:
+        """A device's NULL stream."""
+        if device >= DEVICES:
+            raise Unsupported("a second device")
+        return self.nulls[device]
+
+    def stream(self, blocking: bool, own: bool = False, device: int = 0) -> Any:
         """A stream."""
         del own
-        made = FakeStream(self, blocking)
+        if device >= DEVICES:
+            raise Unsupported("a second device")
+        made = FakeStream(self, blocking, device)
         self.streams.append(made)
         return made
 
@@ -129,10 +141,11 @@ class FakeRuntime:
         """Whether it is idle."""
         return stream.last.happened.is_set()
 
-    def synchronize(self) -> None:
-        """Wait for every stream."""
+    def synchronize(self, device: int = 0) -> None:
+        """Wait for every stream of a device."""
         for stream in list(self.streams):
-            stream.last.wait()
+            if stream.number == device:
+                stream.last.wait()
 
     def event(self, external: bool = False) -> Any:
         """An event."""
@@ -144,7 +157,7 @@ class FakeRuntime:
         del external
         event.stream = stream
         event.ticket = stream.last
-        if stream is self.null:
+        if stream in self.nulls:
             event.ticket = stream.issue(lambda: None)
 
     def wait(self, stream: Any, event: Any, external: bool = False) -> None:
@@ -166,9 +179,9 @@ class FakeRuntime:
 
     # --- memory ---
 
-    def allocate(self, kind: str, nbytes: int) -> int:
+    def allocate(self, kind: str, nbytes: int, device: int = 0) -> int:
         """Host memory, whatever the kind."""
-        del kind
+        del kind, device
         memory = ctypes.create_string_buffer(nbytes)
         self.kept.append(memory)
         return ctypes.addressof(memory)

@@ -6,17 +6,21 @@ The fake keeps the rules of order that scripts rely on; a real device runs the s
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from fake_runtime import FakeRuntime
 
 from streamorder import CUDA, check
 from streamorder.model.catalogue import catalogue
+from streamorder.validation import device_gpu, device_threads
 from streamorder.validation.bench import Bench
 from streamorder.validation.device_gpu import TorchGpu
 from streamorder.validation.director import Directed
-from streamorder.validation.mutants import refuted, run_control, run_mutant, safe
+from streamorder.validation.mutants import HANGS, refuted, run_control, run_mutant, safe
 from streamorder.validation.outcome_scripts import facts
 from streamorder.validation.script import OP, Script, scripts
+from streamorder.validation.verdicts import hangs, surprises
 
 NO_FAKE = {"corpus/C66-early-launch", "corpus/C37-pool-by-stream/freed-on-one-stream"}
 """What the fake lacks: early launches, and a pool that hands an address out again."""
@@ -93,6 +97,38 @@ def test_a_safe_protocol_stays_safe() -> None:
     assert result["wrong"] == 0
     assert result["unfinished"] == 0
     assert result["reads_checked"] > 100
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "corpus/C54-late-output/retry-for-ever",
+        "corpus/C67-hardware-queues/shared",
+        "corpus/C72-launch-blocking/two-devices",
+    ],
+)
+def test_a_hang_is_a_result(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A host thread or a stream that waits for ever: let go, counted, and after some left alone."""
+    monkeypatch.setattr(device_threads, "LONGEST", 0.2)
+    monkeypatch.setattr(device_gpu, "RESCUE", 0.1)
+    result = run_mutant(FakeRuntime(), name, replays=20, nbytes=64)
+    assert "nothing can go on" in result["hang"]
+    assert hangs(result) == (2 * HANGS, 2 * HANGS)
+    assert surprises(as_results(result)) == []
+    assert surprises(as_results({**result, "hang": None})) == [
+        f"{name} hung in 6 of 6 runs, and no interleaving hangs"
+    ]
+
+
+def test_a_safe_protocol_that_hangs_is_no_pass() -> None:
+    """None of its runs came to an end: that is said, though no read was wrong."""
+    row = {"name": "corpus/safe", "runs": 3, "hung": 3, "wrong": 0, "unfinished": 3}
+    assert surprises(as_results([row])) == ["corpus/safe is safe and hung in 3 of 3 runs"]
+
+
+def as_results(data: object) -> dict[str, Any]:
+    """What one experiment of `mutants` came to, as `validate` has it."""
+    return {"parts": {"mutants": [{"name": "m", "fault": None, "data": data}]}}
 
 
 def test_a_program_that_goes_elsewhere_is_let_go() -> None:

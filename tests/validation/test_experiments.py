@@ -15,6 +15,7 @@ from streamorder.validation.suite import ABOUT, Scale, experiments, judged, summ
 from streamorder.validation.unseen import REASONS, reason_for
 from streamorder.validation.versions import STALE, Versions
 
+import fake_runtime  # isort: skip
 from fake_runtime import FakeRuntime  # isort: skip
 
 FAKE = "fake_runtime:FakeRuntime"
@@ -77,7 +78,9 @@ def test_at_least_40_litmus_programs() -> None:
     assert len(NAMES) >= 40
 
 
-@pytest.mark.parametrize("name", ["R1_2", "R2_5", "R3_1", "R5_4_overwrite", "R6_6_in_place"])
+@pytest.mark.parametrize(
+    "name", ["R1_2", "R2_5", "R2_9", "R3_1", "R5_4_overwrite", "R6_6_in_place", "R9_5"]
+)
 def test_both_outcomes_are_forced(name: str) -> None:
     """Scripts bring about every outcome that is not torn, each time."""
     row = judged(Finished(name, run_program(FakeRuntime(), name, 64, 1, (2, 2, 3, 2.0)), None, 0.0))
@@ -86,6 +89,14 @@ def test_both_outcomes_are_forced(name: str) -> None:
         assert forced["came"] == forced["followed"] == 3, outcome
     assert all("torn" in outcome for outcome in row["unseen"])
     assert set(row["unseen"].values()) <= {"narrow window"}
+
+
+@pytest.mark.parametrize("name", ["R2_9", "R9_5"])
+def test_one_device_is_not_two(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """What needs a second device is said not to have run where there is none."""
+    monkeypatch.setattr(fake_runtime, "DEVICES", 1)
+    data = run_program(FakeRuntime(), name, 64, 1, (2, 2, 3, 2.0))
+    assert data["not_run"] == "a second device"
 
 
 def test_a_forbidden_outcome_is_found() -> None:

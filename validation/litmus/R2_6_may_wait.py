@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 OBSERVE = ("D",)
 ALLOWED = {"cuda": {"D=1", "hang"}, "hip": {"D=1", "hang"}}
 FORBIDDEN = {"cuda": {"D=0", "D=torn"}, "hip": {"D=0", "D=torn"}}
-DISAGREES = {"cuda": "the model never waits in this call", "hip": "the model knows no sizes"}
 
 
 def litmus(gpu: Gpu) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 OBSERVE = ("G",)
 ALLOWED = {"cuda": {"G=1", "hang"}, "hip": {"hang"}}
 FORBIDDEN = {"cuda": {"G=0", "G=torn"}, "hip": {"G=0", "G=1", "G=torn"}}
-DISAGREES = {"cuda": "the model never waits in this call"}
 
 
 def litmus(gpu: Gpu) -> None:
