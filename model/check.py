@@ -9,7 +9,7 @@ from .contract import Contract, contract_named
 from .decision import Decision
 from .engines import ENGINES, OTHERS
 from .errors import BadInput, NotModelled
-from .memory import PAGEABLE
+from .may_wait import left_open
 from .order import decide
 from .protocol import Protocol, protocol
 from .reuse import IDLE_LOOP
@@ -342,27 +342,21 @@ def by_reading(
             return list(decisions.values())
         for reading in waiting:
             found = once(question, reading, contract.uncertain, steps)
-            decisions[reading] = reading, found
-            if may_wait(found):
-                decisions[reading] = where_calls_wait(question, contract, (reading, found), steps)
+            decisions[reading] = where_calls_wait(question, contract, (reading, found), steps)
             consulted |= found.consulted | decisions[reading][1].consulted
-
-
-def may_wait(decision: Decision) -> bool:
-    """Whether a program that holds spins, and makes calls that may wait and need not (R2.6)."""
-    if not (decision.holds and decision.spins) or decision.host is None:
-        return False
-    calls = (node.call for node in decision.host.nodes())
-    return any(c and c[0] == "memcpy_async" and PAGEABLE in {c[1].dst, c[1].src} for c in calls)
 
 
 def where_calls_wait(
     question: Question, contract: Contract, found: tuple[Contract, Decision], steps: int
 ) -> tuple[Contract, Decision]:
-    """R2.6, R2.7: what holds where such calls return at once must not hang where they wait."""
-    waiting = found[0].waiting()
-    waits = once(question, waiting, contract.uncertain, steps)
-    return found if waits.holds and not waits.spent else (waiting, waits)
+    """R2.6, R2.7: what holds where calls return at once that may wait must not hang where they do;
+    itself where nothing is to be asked.
+    """
+    ways = found[0].ways()
+    if len(ways) == 1 or not left_open(found[1]):
+        return found
+    waits = once(question, ways[1], contract.uncertain, steps)
+    return found if waits.holds and not waits.spent else (ways[1], waits)
 
 
 def once(

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Contract(NamedTuple):
     """What a runtime promises.
 
-    Fields that say `bool | None` are uncertain where they are None.
+    Fields that say `bool | None` are uncertain where they are None, but for
+    `pageable_async_returns`.
     """
 
     name: str
@@ -104,10 +105,11 @@ class Contract(NamedTuple):
     peer_copies_on_null: bool
     """R2.9: a copy of another device's memory moves to that device's NULL stream (HIP)."""
 
-    pageable_async_returns: bool = True
+    pageable_async_returns: bool | None = None
     """R2.6, R2.7: an asynchronous copy from or to pageable memory does not keep the host waiting
-    for its stream. Neither vendor promises it: programs that spin are decided with it and without,
-    and must not hang either way."""
+    for its stream. Both vendors leave both ways to themselves, which None says: a program that
+    spins must not hang either way. It is not among the uncertain promises, of which one way holds.
+    """
 
     streams_progress: bool = True
     """R1.2: streams make progress independently. Neither vendor promises it: programs that spin
@@ -119,11 +121,14 @@ class Contract(NamedTuple):
     @property
     def uncertain(self) -> tuple[str, ...]:
         """The names of the promises that this contract leaves open."""
-        return tuple(field for field in self._fields if getattr(self, field) is None)
+        fields = (field for field in self._fields if getattr(self, field) is None)
+        return tuple(field for field in fields if field != "pageable_async_returns")
 
-    def waiting(self) -> Contract:
-        """This contract where every call waits that may: only programs that spin can tell."""
-        return self._replace(pageable_async_returns=False)
+    def ways(self) -> list[Contract]:
+        """This contract where the calls that may wait do not, and where they do."""
+        if self.pageable_async_returns is not None:
+            return [self]
+        return [self._replace(pageable_async_returns=returns) for returns in (True, False)]
 
     def readings(self, fields: Iterable[str] = ()) -> list[Contract]:
         """This contract with each of these promises broken or kept, every way, the weakest first;

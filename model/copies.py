@@ -85,7 +85,7 @@ class Copies(Streams[F]):
             return False
         if dst == PAGEABLE and self.contract.pageable_download_awaits:
             return True
-        return PAGEABLE in {dst, src} and not self.contract.pageable_async_returns
+        return PAGEABLE in {dst, src} and self.contract.pageable_async_returns is False
 
     def stages(self, _stream: Stream, src: str) -> bool:
         """R2.6, R2.7: pageable memory is staged at the call; in a capture see `Graphs`."""

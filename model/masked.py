@@ -192,10 +192,12 @@ class Masked(Frontend[F]):
         """Whether the host awaits what this call has issued."""
         if CLASS_OF.get(call[0]) in self.masking.awaits:
             return True
-        limit = self.masking.pageable_limit
-        if limit is None or call[0] != "memcpy_async" or call[1].src != PAGEABLE:
+        if call[0] != "memcpy_async":
             return False
-        return self.large(call[1], limit)
+        if call[1].dst == PAGEABLE and self.masking.downloads_awaited:
+            return True
+        limit = self.masking.pageable_limit
+        return limit is not None and call[1].src == PAGEABLE and self.large(call[1], limit)
 
     # --- what the host waits for before it can issue ---
 

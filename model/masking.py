@@ -57,6 +57,9 @@ class Masking(NamedTuple):
     """R2.7: the host awaits an asynchronous upload from pageable memory of more bytes than this;
     None: it awaits none."""
 
+    downloads_awaited: bool = False
+    """R2.7: the host awaits every asynchronous download to pageable memory."""
+
     ring: int | None = None
     """R4.5: how many packets that are not done a queue can hold: the host waits for a place; None:
     any number."""

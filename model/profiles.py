@@ -131,6 +131,7 @@ def observed(where: str, says: str, **sets: Any) -> Reading:
 
 
 MI355X = "MI355X, vLLM issue 58886"
+H200 = "H200, driver 580.159.04, CUDA 13.0: docs/validation.md"
 
 RING = Entry(
     "launch queue",
@@ -177,6 +178,19 @@ CUDA_13 = Profile(
                 "CUDA C++ Programming Guide, Lazy Loading: Concurrent Execution",
                 "loading a kernel at its first launch may synchronise the context",
                 may=("first_use_drains",),
+            ),
+        ),
+        Entry(
+            "asynchronous copies of pageable memory",
+            observed(
+                H200,
+                "the host awaits a download to pageable memory, and an upload of 4 MiB or more",
+                pageable_limit=4 * 1024 * 1024 - 1,
+                downloads_awaited=True,
+            ),
+            against=documented(
+                "runtime API, API synchronization behavior",
+                "such a copy may be synchronous, and may not",
             ),
         ),
     ),

@@ -177,7 +177,7 @@ def outcomes(
     found: set[Outcome] = set()
     names = tuple(observe)
     for reading in contract.readings(contract.uncertain):
-        for way in (reading, reading.waiting()):
+        for way in reading.ways():
             host = Host(body, steps)
             found |= from_the_start(lambda h=host, c=way: _outcomes(RefinedMachine(h, c), names))
             if not host.gpu.cells_used:

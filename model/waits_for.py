@@ -152,7 +152,7 @@ class Graph:
     def __init__(self, stuck: Stuck, contract: Contract) -> None:
         self.stuck = stuck
         self.gpu = stuck.host.gpu
-        self.calls_return = contract.pageable_async_returns
+        self.calls_wait = contract.pageable_async_returns is False
         self.queues = contract.masking.queues
         self.after_all = contract.masking.copies_after_all
         self.ring = contract.masking.ring
@@ -252,7 +252,7 @@ class Graph:
 
     def awaited(self, held: bool, verb: str) -> str:
         """Why a host thread awaits an operation."""
-        if not held and verb == "memcpy_async" and not self.calls_return:
+        if not held and verb == "memcpy_async" and self.calls_wait:
             return "the call may return only when it is done (R2.6, R2.7)"
         if not held:
             return "the call returns when it is done"

@@ -39,7 +39,7 @@ def outcome_scripts(
     names = tuple(observe)
     found: dict[str, Script] = {}
     for reading in contract.readings(contract.uncertain):
-        for way in (reading, reading.waiting()):
+        for way in reading.ways():
             host = Host(body, 1)
             for outcome, script in from_the_start(
                 lambda h=host, c=way: walk(Machine(h, c), names)

@@ -134,6 +134,17 @@ def uploads_text(data: list[dict[str, Any]]) -> str:
     )
 
 
+def pageable_waits_text(data: list[dict[str, Any]]) -> str:
+    """In how many runs the host was held."""
+    return table(
+        ("size", *data[0]),
+        [
+            (f"{rows[0]['nbytes'] // 1024:,} KiB", *(share(r["held"], r["trials"]) for r in rows))
+            for rows in zip(*data[0].values(), strict=True)
+        ],
+    )
+
+
 def total(rows: list[dict[str, Any]]) -> int:
     """Trials over all rows."""
     return sum(row["trials"] for row in rows)
@@ -225,5 +236,6 @@ PARTS: dict[str, Callable[[list[Any]], str]] = {
     "sync-free": sync_free_text,
     "mutants": mutants_text,
     "uploads": uploads_text,
+    "pageable-waits": pageable_waits_text,
 }
 """How each part is shown."""

@@ -26,6 +26,7 @@ ABOUT = {
     "sync-free": "the staged path under torch's sync debug mode `error`",
     "mutants": "refuted protocols forced into their counterexamples, and safe ones as controls",
     "uploads": "how often a blocking upload from pageable memory lands late, by size (R2.2)",
+    "pageable-waits": "at which sizes asynchronous copies of pageable memory hold the host (R2.6)",
 }
 """The parts of `streamorder validate`."""
 
@@ -58,6 +59,7 @@ def experiments(part: str, scale: Scale) -> list[Experiment]:
         "uploads": lambda s: one(
             "uploads", "late_upload:late_uploads", 120.0, trials=s.trials, two_trials=s.free
         ),
+        "pageable-waits": lambda _s: one("pageable-waits", "pageable_waits:pageable_waits", 120.0),
     }
     return makers[part](scale)
 

@@ -12,6 +12,7 @@ REASONS = {
     "more than is promised",
     "narrow window": "only accesses that overlap show it, and no run hit the moment",
     "late upload": "only a copy that no gate can hold shows it, by landing late",
+    "did not wait": "it takes a call that may wait to do so, and it did not",
     "never came": "it may come without a script, and did not",
 }
 """The list."""
@@ -57,6 +58,8 @@ def reason_for(outcome: str, row: dict[str, Any]) -> str:
     if "not_run" in row:
         return "not run"
     forced = row.get("forced", {}).get(outcome)
+    if outcome == "hang" and forced is not None and forced["followed"]:
+        return "did not wait"
     if forced is not None:
         return "stronger order" if forced["followed"] else "waits more"
     if "torn" in outcome:

@@ -136,6 +136,14 @@ def uploads(data: list[dict[str, Any]]) -> Iterator[str]:
             yield f"of two blocking uploads in a row the first was late {first} times"
 
 
+def pageable_waits(data: list[dict[str, Any]]) -> Iterator[str]:
+    """Sizes of which nothing was seen; whether the host is held is the runtime's own affair."""
+    for each in data:
+        for direction, rows in each.items():
+            if not rows or not all(row["trials"] for row in rows):
+                yield f"{direction}: no run of some size had an outcome"
+
+
 CHECKS = {
     "reproducer": reproducer,
     "plans": plans,
@@ -143,4 +151,5 @@ CHECKS = {
     "overhead": overhead,
     "mutants": mutants,
     "uploads": uploads,
+    "pageable-waits": pageable_waits,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .. import may_wait
 from ..contract import Contract, contract_named
 from ..errors import BadInput, NotModelled
 from ..protocol import Protocol, protocol
@@ -123,27 +124,32 @@ def prepared(
         flow = Flow(body, reading, steps, promised.uncertain)
     except NotModelled as error:
         raise BadInput(f"not exported: {error}") from None
-    unsaid = sorted(flow.consulted - set(said[0]) - set(said[1]))
+    consulted = set(flow.consulted)
+    if len(promised.ways()) > 1 and may_wait.used_by(flow.host):
+        consulted.add(may_wait.FIELD)
+    unsaid = sorted(consulted - set(said[0]) - set(said[1]))
     if unsaid:
         raise BadInput(
             f"{target.name} depends on promises that {promised.name} leaves open: say of each "
             f"whether this model keeps it, with --kept or --broken {','.join(unsaid)}"
         )
-    consulted = tuple(sorted(flow.consulted))
     known = {**target.parameters, **parameters}
-    return Subject(target, known, promised, reading, steps, verdict, consulted), Layout(flow)
+    open_promises = tuple(sorted(consulted))
+    return Subject(target, known, promised, reading, steps, verdict, open_promises), Layout(flow)
 
 
 def read(contract: Contract, kept: Iterable[str], broken: Iterable[str]) -> Contract:
     """The contract with its open promises kept or broken; broken where nothing is said."""
     kept, broken = set(kept), set(broken)
+    left = [*contract.uncertain, *([may_wait.FIELD] if len(contract.ways()) > 1 else [])]
     for field in sorted(kept | broken):
-        if field not in contract.uncertain:
-            names = ", ".join(contract.uncertain) or "none"
+        if field not in left:
+            names = ", ".join(left) or "none"
             raise BadInput(f"{contract.name} leaves no promise {field!r} open; it leaves: {names}")
     if kept & broken:
         raise BadInput(f"{min(kept & broken)!r} cannot be kept and broken")
-    return contract._replace(**{field: field in kept for field in contract.uncertain})
+    fields = [*contract.uncertain, *(kept | broken)]
+    return contract._replace(**{field: field in kept for field in fields})
 
 
 def decided(target: Protocol, reading: Contract, steps: int, parameters: dict[str, Any]) -> str:

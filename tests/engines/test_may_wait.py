@@ -21,7 +21,7 @@ def held(gpu: Gpu, dst: str = "device", src: str = "device", late: bool = True) 
     if not late:
         go.set(1)
     gpu.wait_value(s, go, 1)
-    gpu.memcpy_async(*ends, s)
+    gpu.memcpy_async(ends[0], ends[1], s)
     go.set(1)
     s.synchronize()
 

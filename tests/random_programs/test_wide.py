@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from streamorder.model import may_wait
 from streamorder.model.errors import BadProtocol, BudgetSpent, NotModelled
 
 # One worker draws the population for all that look at it.
@@ -55,7 +56,8 @@ def reading(kit: Any, seed: int) -> Any:
     """CUDA or HIP by turns, with its uncertain promises kept or broken at random."""
     rng = random.Random(seed)  # noqa: S311
     base, known = kit.engines.CONTRACTS[seed % 2], kit.engines.UNCERTAIN[seed % 2]
-    return base._replace(**{field: rng.random() < 0.5 for field in known})
+    fields = (*known, may_wait.FIELD)
+    return base._replace(**{field: rng.random() < 0.5 for field in fields})
 
 
 def compare(kit: Any, profile: str, seed: int, contract: Any, most: int) -> Compared:

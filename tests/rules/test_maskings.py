@@ -284,6 +284,13 @@ ROWS = [
         ["pending D<-big"], adds=False),
     Row("R2.7 one of unknown size, as large", Masking(pageable_limit=64 * KIB, unsized=LARGE),
         lambda w: w.gpu.memcpy_async(w.D, w.G, w.n1), ["done D<-G"]),
+    Row("R2.7 a pageable download, however small", Masking(downloads_awaited=True),
+        lambda w: w.gpu.memcpy_async(w.gpu.pageable("out"), w.D, w.n1), ["done out<-D"],
+        contracts=("cuda",)),
+    Row("R2.7 not an upload, nor a pinned download", Masking(downloads_awaited=True),
+        lambda w: [w.gpu.memcpy_async(w.D, w.gpu.pageable("in"), w.n1),
+                   w.gpu.memcpy_async(w.gpu.pinned("out"), w.D, w.n2)],
+        ["pending D<-in out<-D"], adds=False),
     Row("R2.7 not a pinned one", Masking(pageable_limit=64 * KIB, unsized=LARGE),
         lambda w: w.gpu.memcpy_async(w.D, w.P, w.n1), ["pending D<-P"], adds=False),
     # --- R4.5: the ring -----------------------------------------------------------------------

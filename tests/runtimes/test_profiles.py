@@ -38,7 +38,8 @@ def test_every_entry_has_evidence(profile: Profile) -> None:
         fields = {*Setting._fields, *Masking._fields}
         assert all(reading.sets.keys() <= fields for reading in readings)
         if entry.against is not None:
-            assert {entry.follows.kind, entry.against.kind} == {OBSERVED, SOURCE}
+            assert OBSERVED in {entry.follows.kind, entry.against.kind}
+            assert entry.follows.kind != entry.against.kind
     abouts = [entry.about for entry in profile.entries]
     assert len(set(abouts)) == len(abouts)
 
@@ -46,8 +47,9 @@ def test_every_entry_has_evidence(profile: Profile) -> None:
 def test_settings() -> None:
     """What each profile comes to."""
     hip = Masking(records_queue=True, copy_limit=16 * KIB, ring=16384)
+    cuda = Masking(copy_limit=0, pageable_limit=(4 << 20) - 1, downloads_awaited=True)
     assert {name: profile.setting() for name, profile in PROFILES.items()} == {
-        "cuda-13": Setting(8, False, (OWN, SHARED), ("first_use_drains",), Masking(copy_limit=0)),
+        "cuda-13": Setting(8, False, (OWN, SHARED), ("first_use_drains",), cuda),
         "rocm-7.2": Setting(4, False, (OWN, SHARED), ("copies_after_all",), hip),
         "rocm-10": Setting(4, True, (OWN, SHARED), (), hip._replace(pageable_limit=64 * KIB)),
     }
@@ -57,6 +59,7 @@ def test_settings() -> None:
         "rocm-10": "hip",
     }
     assert PROFILES["rocm-7.2"].setting(against=True).may == ()
+    assert PROFILES["cuda-13"].setting(against=True).masking == Masking(copy_limit=0)
 
 
 ENVIRONMENT: list[tuple[str, str, str, dict[str, Any], dict[str, Any] | None]] = [

@@ -78,7 +78,7 @@ RUNTIMES = [
         "may be hidden",
         ("copies by copy engine",),
     ),
-    ("cuda-13", {}, "exposed", None, None),
+    ("cuda-13", {}, "exposed", "exposed", ("",)),
 ]
 
 

@@ -120,6 +120,7 @@ def test_reasons_are_a_closed_list() -> None:
     assert reason_for("P=0", {**row, "forced": {"P=0": followed}}) == "stronger order"
     assert reason_for("P=0", {**row, "forced": {"P=0": stalled}}) == "waits more"
     assert reason_for("P=torn", {**row, "forced": {"P=0": stalled}}) == "waits more"
+    assert reason_for("hang", {**row, "forced": {"hang": followed}}) == "did not wait"
     assert reason_for("P=0", {**row, "forced": {}, "facts": ["memcpy"]}) == "late upload"
     assert reason_for("P=0", {**row, "forced": {}}) == "never came"
     assert reason_for("P=0", {**row, "not_run": "a second device"}) == "not run"

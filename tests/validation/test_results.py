@@ -12,6 +12,7 @@ import pytest
 from streamorder.validation.reports import mutation_score
 from streamorder.validation.suite import summary
 from streamorder.validation.unseen import REASONS
+from streamorder.validation.verdicts import hangs, surprises
 
 
 @pytest.fixture
@@ -44,7 +45,8 @@ def test_litmus(results: Any, account: str) -> None:
 
 def test_mutants(results: Any, account: str) -> None:
     """At least 25 mutants that can be forced and are exposed, nine in ten seen violating."""
-    rows = [row["data"] for row in results("mutants")["parts"]["mutants"] if row["data"]]
+    found = [row["data"] for row in results("mutants")["parts"]["mutants"]]
+    rows = [row for row in found if isinstance(row, dict)]
     score = mutation_score(rows)
     assert score["forceable"] >= 25
     assert score["shown"] / score["forceable"] >= 0.9
@@ -57,12 +59,39 @@ def test_mutants(results: Any, account: str) -> None:
     assert [h["shown"] for h in direct["hazards"] if h["forceable"]] == [300, 300]
 
 
+def test_controls_and_hangs(results: Any, account: str) -> None:
+    """No safe protocol went wrong or hung; what can hang by the model did, and nothing else."""
+    found = results("mutants")
+    assert surprises(found) == found["surprises"] == []
+    data = [row["data"] for row in found["parts"]["mutants"]]
+    safe = [row for rows in data if isinstance(rows, list) for row in rows]
+    runs = sum(row.get("runs", 0) for row in safe)
+    assert f"{sum('runs' in row for row in safe)} of the {len(safe)} protocols" in account
+    assert f"ran {runs:,} times" in account
+    mutants = [row for row in data if isinstance(row, dict)]
+    assert f"Of the {len(mutants)} protocols" in account
+    assert f"{sum('not_run' not in row for row in mutants)} ran" in account
+    assert len([row for row in mutants if row.get("hang")]) == 8
+    assert all(bool(row.get("hang")) == bool(hangs(row)[0]) for row in mutants)
+
+
+def test_pageable_waits(results: Any, account: str) -> None:
+    """A download always holds the host, an upload from 4 MiB on."""
+    ((part,),) = (results("pageable")["parts"].values(),)
+    data = part[0]["data"]
+    held = {way: [row["nbytes"] for row in rows if row["held"]] for way, rows in data.items()}
+    assert all(row["held"] in {0, row["trials"]} for rows in data.values() for row in rows)
+    assert held["download"] == [row["nbytes"] for row in data["download"]]
+    assert min(held["upload"]) == 4 << 20
+    assert "from 4 MiB on" in account
+
+
 def test_uploads(results: Any, account: str) -> None:
     """Late from 64 KiB on, never from page-locked memory, never the first of two."""
     ((row,),) = (results("uploads")["parts"].values(),)
     for size in row[0]["data"]["pageable"]:
         assert size["nbytes"] < 1 << 16 or size["low"] > 0
-        if size["nbytes"] >= 1 << 15:
+        if size["nbytes"] >= 1 << 16:
             assert f"{size['late']} ({size['late'] / size['trials']:.1%}".replace("%", " %") in (
                 account.replace("(100 %)", "(100.0 %)")
             )
