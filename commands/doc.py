@@ -113,6 +113,8 @@ def told(kept: dict[str, Any], name: str) -> Iterator[str]:
     device = kept["device"]
     where = f"{device['device']}, {device['backend']} {device['runtime']}, {kept['date']}"
     for row in kept["parts"].get("mutants", []):
+        if isinstance(row["data"], list):
+            yield from (f"{where}: {line}" for line in controlled(row["data"], name))
         if row["name"] != name:
             continue
         data = row["data"] or {"not_run": row["fault"]}
@@ -129,10 +131,23 @@ def told(kept: dict[str, Any], name: str) -> Iterator[str]:
                     f"{hazard['replays']} replays read a wrong version"
                 )
         free, mixed = data["free"], data["jittered"]
+        seen, what = ("hung", "hung") if data.get("hang") else ("wrong", "read a wrong version")
         yield (
-            f"{where}: unforced, {free['wrong']} of {free['runs']} runs read a wrong version; with "
-            f"random delays {mixed['wrong']} of {mixed['runs']}"
+            f"{where}: unforced, {free[seen]} of {free['runs']} runs {what}; with random delays "
+            f"{mixed[seen]} of {mixed['runs']}"
         )
+
+
+def controlled(rows: list[dict[str, Any]], name: str) -> Iterator[str]:
+    """What was seen of a safe protocol, which ran as a control."""
+    for row in rows:
+        if row["name"] == name and row.get("not_run"):
+            yield f"not run: {row['not_run']}"
+        elif row["name"] == name:
+            yield (
+                f"unforced and with random delays, {row['wrong']} of {row['runs']} runs read a "
+                f"wrong version and {row['hung']} hung"
+            )
 
 
 def costs(entry: Protocol, parameters: dict[str, Any]) -> list[Cost]:

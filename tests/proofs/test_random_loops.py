@@ -156,10 +156,10 @@ def compared(seeds: range, contract: str) -> Counter[str]:
 @pytest.mark.parametrize("contract", ["cuda", "hip"])
 def test_proofs_are_confirmed(contract: str) -> None:
     """No proof is contradicted; proofs and refutations both occur often, also with choices."""
-    counts = compared(range(120), contract)
-    assert counts["PROVED"] == counts["bounded HOLDS"] > 30, counts
-    assert counts["REFUTED"] > 30, counts
-    assert counts["machine HOLDS"] > 20, counts
+    counts = compared(range(85), contract)
+    assert counts["PROVED"] == counts["bounded HOLDS"] > 20, counts
+    assert counts["REFUTED"] > 20, counts
+    assert counts["machine HOLDS"] > 14, counts
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ def differs(kit: Any, program: Any, contract: Any, verdict: Any) -> bool:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_counterexamples_replay(kit: Any, profile: str) -> None:
     """Of each population some."""
-    counts = look(kit, profile, range(26))
+    counts = look(kit, profile, range(30 if profile == "tiny" else 16))
     assert counts["REFUTED"] > 3
     assert counts["HOLDS"] > 3
     assert counts["refused"] < 3

@@ -18,7 +18,7 @@ from streamorder.model.masking import CLASSES, LARGE, OWN, SHARED, SMALL, UNMASK
 # One worker draws the population for all that look at it.
 LOOKS = pytest.mark.xdist_group("maskings")
 
-PROGRAMS = 20
+PROGRAMS = 15
 PROFILES = ("mixed", "questions", "graphs", "memory", "signals", "threads")
 STATES = 2_500
 REFUSED = (BadProtocol, NotModelled, BudgetSpent)
@@ -131,7 +131,7 @@ def test_each_of_these_hides_something(kit: Any) -> None:
         **{name: Masking(awaits=(name,)) for name in ("kernels", "copies", "fills")},
     }
     hides: Counter[str] = Counter()
-    for seed in range(26):
+    for seed in range(20):
         contract = kit.engines.CONTRACTS[seed % 2]
         for name, masking in alone.items():
             races = races_under(kit, seed, "mixed", contract, UNMASKED, masking)

@@ -111,11 +111,11 @@ def test_of_random_programs(kit: Any, both: Callable[..., Any]) -> None:
     """About a hundred small ones of all profiles, in which every feature occurs."""
     counts: Counter[str] = Counter()
     for profile in PROFILES:
-        counts += compared(kit, both, profile, range(24), 150)
-    assert counts["compared"] >= 95
+        counts += compared(kit, both, profile, range(18), 150)
+    assert counts["compared"] >= 70
     assert counts["BadProtocol"] + counts["NotModelled"] <= 2
-    assert min(counts["holds"], counts["refuted"]) >= 30
-    assert counts["hangs"] >= 8
+    assert min(counts["holds"], counts["refuted"]) >= 22
+    assert counts["hangs"] >= 6
     assert FEATURES - set(counts) == set()
 
 
