@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from .torch_runtime import TorchRuntime
 
 
+SLOTS = 2
+
+
 class Unpatched:
     """The planner's own vectors, and a blocking copy of each into the arrays in use."""
 
@@ -66,7 +69,7 @@ class Staged:
         shapes: Mapping[str, Any],
         *,
         packed: bool = True,
-        slots: int = 2,
+        slots: int = SLOTS,
         staging: Any = None,
     ) -> None:
         del runtime

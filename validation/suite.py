@@ -52,9 +52,7 @@ def experiments(part: str, scale: Scale) -> list[Experiment]:
         "reproducer": reproducer_experiments,
         "mutants": mutant_experiments,
         "plans": lambda s: one("plans", "plans:compare_plans", heads=s.heads),
-        "overhead": lambda s: one(
-            "overhead", "overhead:measure_overhead", runs=s.trials, heads=s.heads
-        ),
+        "overhead": lambda s: one("overhead", "overhead:measure_overhead", runs=s.trials),
         "sync-free": lambda _s: one("sync-free", "sync_free:check_sync_free"),
         "uploads": lambda s: one(
             "uploads", "late_upload:late_uploads", 120.0, trials=s.trials, two_trials=s.free

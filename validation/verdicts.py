@@ -68,11 +68,10 @@ def sync_free(data: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def overhead(data: list[dict[str, Any]]) -> Iterator[str]:
-    """Staged slots that cost the host more than what they replace."""
+    """Nothing measured. What the figures are is no surprise: they are the machine's affair."""
     for each in data:
-        cost = {row["way"]: row["host_us"] for row in each["rows"]}
-        if cost["staged"] > cost["unpatched"]:
-            yield f"staged costs the host {cost['staged']:.1f} µs, five blocking copies less"
+        if not each["runs"] or not each["rows"]:
+            yield "no way of publishing was timed"
 
 
 def mutants(data: list[Any]) -> Iterator[str]:

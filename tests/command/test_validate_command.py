@@ -105,7 +105,8 @@ IDLE = {
                   ["the staged path did not run"]),
     "uploads": ({"pinned": [], "two_in_a_row": [{"trials": 0, "first_late": 0}]},
                 ["pinned: nothing was tried", "two_in_a_row: nothing was tried"]),
-    "overhead": (None, ["overhead row: nothing came of it"]),
+    "overhead": ({"rows": [], "runs": 0}, ["no way of publishing was timed"]),
+    "pageable-waits": ({"upload": []}, ["upload: no run of some size had an outcome"]),
 }  # fmt: skip
 
 
@@ -116,6 +117,8 @@ def test_what_did_not_run_is_a_surprise(part: str) -> None:
     row = {"name": "row", "fault": None, "data": data}
     assert verdicts.surprises({"parts": {part: [row]}}) == said
     assert verdicts.surprises({"parts": {part: []}}) == [f"{part}: nothing ran"]
+    lost = {**row, "data": None}
+    assert f"{part} row: nothing came of it" in verdicts.surprises({"parts": {part: [lost]}})
 
 
 def test_mutants_that_did_not_run_are_surprises() -> None:

@@ -283,3 +283,15 @@ def test_early(run: Callable[..., object]) -> None:
     with pytest.raises(NotModelled, match="an early launch inside a capture is not modelled"):
         run(misuse, CUDA.readings()[0])
     run(misuse, HIP.readings()[0])
+
+
+@pytest.mark.parametrize("source", ["call", "any"])
+@pytest.mark.parametrize("contract", [CUDA, HIP], ids=["cuda", "hip"])
+def test_when_a_node_reads_its_source(
+    run: Callable[..., object], contract: Any, source: str
+) -> None:
+    """R5.4: a node that reads its source at another time than in stream order is not modelled."""
+    misuse = inside(lambda w: w.gpu.memcpy_async(w.D, w.P, w.n1, source=source))
+    with pytest.raises(NotModelled, match=f"a graph node with source='{source}' is not modelled"):
+        run(misuse, contract.readings()[0])
+    run(inside(lambda w: w.gpu.memcpy_async(w.D, w.P, w.n1, source="stream")), CUDA.readings()[0])
