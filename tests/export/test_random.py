@@ -51,9 +51,9 @@ def agreed(body: Any, contract: Contract, given: dict[str, Any], spin: Any) -> s
 
 def test_random_programs_agree(random_kit: Any, spin: Any) -> None:
     """A few of every kind; both verdicts occur."""
-    seen = compared(random_kit, spin, range(9), "mixed")
-    seen += compared(random_kit, spin, range(5), "signals")
-    assert min(seen["HOLDS"], seen["REFUTED"]) >= 6
+    seen = compared(random_kit, spin, range(6), "mixed")
+    seen += compared(random_kit, spin, range(4), "signals")
+    assert min(seen["HOLDS"], seen["REFUTED"]) >= 4
 
 
 @pytest.mark.slow

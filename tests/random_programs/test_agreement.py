@@ -19,7 +19,7 @@ from streamorder.model.errors import BudgetSpent
 # One worker draws the population for all that look at it.
 LOOKS = pytest.mark.xdist_group("agreement")
 
-PROGRAMS = 85
+PROGRAMS = 65
 AT_LEAST = 0.2
 
 # Every verb and kind that programs are drawn from; `features` names them.
@@ -94,7 +94,7 @@ def test_programs_are_small(population: Population) -> None:
 
 
 @settings(
-    max_examples=30,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,

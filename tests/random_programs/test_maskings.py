@@ -18,7 +18,7 @@ from streamorder.model.masking import CLASSES, LARGE, OWN, SHARED, SMALL, UNMASK
 # One worker draws the population for all that look at it.
 LOOKS = pytest.mark.xdist_group("maskings")
 
-PROGRAMS = 15
+PROGRAMS = 10
 PROFILES = ("mixed", "questions", "graphs", "memory", "signals", "threads")
 STATES = 2_500
 REFUSED = (BadProtocol, NotModelled, BudgetSpent)
@@ -112,8 +112,8 @@ def test_maskings_matter(population: list[Compared]) -> None:
     hidden = [each for each in population if each.machine.races < each.plain.races]
     mended = [each for each in hidden if each.machine.holds]
     hung = [each for each in population if each.machine.deadlock and not each.plain.deadlock]
-    assert len(hidden) >= 8
-    assert len(mended) >= 5
+    assert len(hidden) >= 5
+    assert len(mended) >= 3
     assert len(hung) >= 2
 
 

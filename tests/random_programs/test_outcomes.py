@@ -50,10 +50,10 @@ def compare(kit: Any, profile: str, seeds: range) -> tuple[int, int, int]:
 @pytest.mark.parametrize("profile", ["narrow", "tiny"])
 def test_outcomes(kit: Any, profile: str) -> None:
     """Small programs of all calls."""
-    compared, holding, hanging = compare(kit, profile, range(200))
-    assert compared > 150
-    assert 100 < holding < compared - 20
-    assert hanging > 5
+    compared, holding, hanging = compare(kit, profile, range(120))
+    assert compared > 90
+    assert 60 < holding < compared - 12
+    assert hanging > 3
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from streamorder.model.errors import BadProtocol, BudgetSpent, NotModelled
 # One worker draws the population for all that look at it.
 LOOKS = pytest.mark.xdist_group("wide")
 
-PROGRAMS = 50
+PROGRAMS = 38
 STATES = 3_000
 AT_LEAST = 0.2
 PROFILES = ("graphs", "memory", "signals", "wide")
