@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .machine import held, thawed
 from .memory import UNWRITTEN
-from .trace import Event, Touch, described
+from .trace import Event, Lanes, Touch, described
 from .verdict import MissingEdge, Site
 from .waits_for import cycle, stuck_state
 
@@ -87,11 +87,11 @@ def shown(
     last: Sequence[Transition] = (),
 ) -> MissingEdge:
     """A finding with the machine's path to it, and the accesses that it is about, marked."""
-    state, events = machine.initial(), []
+    state, events, lanes = machine.initial(), [], Lanes()
     roles = ("first", "second")[-len(last) :] if last else ()
     for number, step in enumerate([*path, *last], 1):
         role = roles[number - len(path) - 1] if number > len(path) else None
-        events.append(step_event(machine, state, step, number)._replace(role=role))
+        events.append(step_event(machine, lanes, state, step, number)._replace(role=role))
         state = machine.apply(state, step)[0]
     return MissingEdge(
         kind=kind,
@@ -108,7 +108,9 @@ def shown(
     )
 
 
-def step_event(machine: Machine, state: State, step: Transition, number: int) -> Event:
+def step_event(
+    machine: Machine, lanes: Lanes, state: State, step: Transition, number: int
+) -> Event:
     """A transition of the machine as an event."""
     gpu = machine.host.gpu
     if step[0] == "host":
@@ -116,7 +118,7 @@ def step_event(machine: Machine, state: State, step: Transition, number: int) ->
         lane, label = gpu.threads[step[1]].name, described(node.call)
     else:
         op = machine.ops[step[1]]
-        node, lane = op.node, op.stream.name
+        node, lane = op.node, lanes.name(op.stream)
         label = described(node.call) + (" begins" if step[0] == "start" else "")
     on_host = step[0] == "host"
     verb = "call" if on_host else "run"

@@ -31,6 +31,22 @@ class Touch(NamedTuple):
         return self.expected is not None and self.version != self.expected
 
 
+class Lanes:
+    """The names of the streams of one counterexample, in the order in which they are met: a number
+    tells those of one name apart, which would look like one stream.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[Any, str] = {}
+
+    def name(self, stream: Any) -> str:
+        """The name of a stream."""
+        if stream not in self.names:
+            same = sum(other.name == stream.name for other in self.names)
+            self.names[stream] = f"{stream.name}#{same + 1}" if same else stream.name
+        return self.names[stream]
+
+
 class Event(NamedTuple):
     """One thing that happens in a counterexample.
 

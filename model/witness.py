@@ -15,7 +15,7 @@ from .memory import POISON, UNWRITTEN, Special
 from .owners import frees, handed_on
 from .recorder import Staged, simulate, source_of, written
 from .replay import EnginesDisagree, replay
-from .trace import Event, Touch, described
+from .trace import Event, Lanes, Touch, described
 from .verdict import MissingEdge, Site
 
 if TYPE_CHECKING:
@@ -202,9 +202,17 @@ def events(recording: Recording, moments: list[Moment], roles: dict[Moment, str]
     """Moments as events, with the versions that they read and write."""
     memory: dict[int, Any] = {}
     carried: dict[Any, Any] = {}
-    order = directly_before(moments)
+    order, lanes = directly_before(moments), Lanes()
     return [
-        event(recording, number, moment, touched(moment, memory, carried), roles.get(moment), after)
+        event(
+            recording,
+            lanes,
+            number,
+            moment,
+            touched(moment, memory, carried),
+            roles.get(moment),
+            after,
+        )
         for number, (moment, after) in enumerate(zip(moments, order, strict=True), 1)
     ]
 
@@ -255,6 +263,7 @@ def version_in(memory: dict[int, Any], region: Region) -> str:
 
 def event(
     recording: Recording,
+    lanes: Lanes,
     number: int,
     moment: Moment,
     touches: list[Touch],
@@ -264,7 +273,7 @@ def event(
     """A moment as an event."""
     assert moment.node.call is not None
     gpu = recording.host.gpu
-    lane = gpu.threads[-1 - moment.lane].name if moment.on_host else str(moment.stream)
+    lane = gpu.threads[-1 - moment.lane].name if moment.on_host else lanes.name(moment.stream)
     label = described(moment.node.call, moment.result) + (moment.aside or "")
     if moment.label:
         label = f"{moment.label} in {moment.node.call[1]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..model.again import from_the_start
-from ..model.trace import Event, Touch, described
+from ..model.trace import Event, Lanes, Touch, described
 from ..model.verdict import MissingEdge, Site
 from .execution import Execution, named, stuck
 from .ops import Op
@@ -35,14 +35,15 @@ class Teller:
         self.execution = Execution(host, contract, (), numbers)
         self.events: list[Event] = []
         self.steps: list[Step] = []
+        self.lanes = Lanes()
 
     def take(self, choice: Choice, role: str | None = None) -> Event:
         """One step, with the accesses that it makes and the versions that it finds."""
         who: Any = self.execution.gates.env.gates[choice[:2]].who
         self.steps.append(as_step(who, choice))
-        lane = who.stream.name if isinstance(who, Op) else self.execution.sim.gpu.threads[
-            who.thread
-        ].name  # fmt: skip
+        lane = self.lanes.name(who.stream) if isinstance(who, Op) else (
+            self.execution.sim.gpu.threads[who.thread].name
+        )  # fmt: skip
         label, step, where = said(who, choice[2]), who.step, who.where
         touches = self.touched(who, choice)
         self.execution.take(choice)

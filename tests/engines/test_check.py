@@ -227,3 +227,19 @@ def test_concurrent_on_the_machine_is_never_a_pass() -> None:
     verdict = check(declared, engine="machine")
     assert verdict.outcome is Outcome.UNDETERMINED
     assert "does not decide concurrent" in (verdict.reason or "")
+
+
+def two_of_one_name(gpu: Gpu) -> None:
+    """Two streams that their maker called alike, with nothing between them."""
+    first, second, d = gpu.stream("s"), gpu.stream("s"), gpu.device("d")
+    gpu.launch("make", first, writes={d: 1})
+    gpu.launch("use", second, reads={d: 1})
+
+
+@pytest.mark.parametrize("engine", ["order", "machine", "sim"])
+def test_streams_of_one_name_are_two_lanes(engine: str) -> None:
+    """In one lane the two kernels would look as if they were in order."""
+    (edge,) = check(two_of_one_name, "cuda", steps=1, engine=engine).missing_edges
+    ran = {event.label: event.lane for event in edge.counterexample if not event.on_host}
+    assert sorted(ran.values()) == ["s", "s#2"]
+    assert len(ran) == 2
