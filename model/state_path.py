@@ -115,7 +115,7 @@ def step_event(
     gpu = machine.host.gpu
     if step[0] == "host":
         node = state[0][step[1]][0]
-        lane, label = gpu.threads[step[1]].name, described(node.call)
+        lane, label = lanes.name(gpu.threads[step[1]]), described(node.call)
     else:
         op = machine.ops[step[1]]
         node, lane = op.node, lanes.name(op.stream)

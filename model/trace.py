@@ -32,19 +32,21 @@ class Touch(NamedTuple):
 
 
 class Lanes:
-    """The names of the streams of one counterexample, in the order in which they are met: a number
-    tells those of one name apart, which would look like one stream.
+    """The names of the host threads and streams of one counterexample, in the order in which they
+    are met: a number tells those of one name apart, which would look like one.
     """
 
     def __init__(self) -> None:
-        self.names: dict[Any, str] = {}
+        self.names: dict[Handle, str] = {}
 
-    def name(self, stream: Any) -> str:
-        """The name of a stream."""
-        if stream not in self.names:
-            same = sum(other.name == stream.name for other in self.names)
-            self.names[stream] = f"{stream.name}#{same + 1}" if same else stream.name
-        return self.names[stream]
+    def name(self, lane: Handle) -> str:
+        """The name of a host thread or a stream."""
+        if lane not in self.names:
+            same = sum(
+                type(other) is type(lane) and other.name == lane.name for other in self.names
+            )
+            self.names[lane] = f"{lane.name}#{same + 1}" if same else lane.name
+        return self.names[lane]
 
 
 class Event(NamedTuple):

@@ -273,7 +273,8 @@ def event(
     """A moment as an event."""
     assert moment.node.call is not None
     gpu = recording.host.gpu
-    lane = gpu.threads[-1 - moment.lane].name if moment.on_host else lanes.name(moment.stream)
+    own = gpu.threads[-1 - moment.lane] if moment.on_host else moment.stream
+    assert own is not None
     label = described(moment.node.call, moment.result) + (moment.aside or "")
     if moment.label:
         label = f"{moment.label} in {moment.node.call[1]}"
@@ -283,7 +284,7 @@ def event(
         label = moment.node.call[2]
     verb = "call" if moment.on_host else "run"
     return Event(
-        number, lane, moment.on_host, verb, label, moment.node.step, tuple(touches),
+        number, lanes.name(own), moment.on_host, verb, label, moment.node.step, tuple(touches),
         moment.node.where, role, after,
     )  # fmt: skip
 

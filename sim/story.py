@@ -41,9 +41,8 @@ class Teller:
         """One step, with the accesses that it makes and the versions that it finds."""
         who: Any = self.execution.gates.env.gates[choice[:2]].who
         self.steps.append(as_step(who, choice))
-        lane = self.lanes.name(who.stream) if isinstance(who, Op) else (
-            self.execution.sim.gpu.threads[who.thread].name
-        )  # fmt: skip
+        threads = self.execution.sim.gpu.threads
+        lane = self.lanes.name(who.stream if isinstance(who, Op) else threads[who.thread])
         label, step, where = said(who, choice[2]), who.step, who.where
         touches = self.touched(who, choice)
         self.execution.take(choice)

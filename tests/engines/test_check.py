@@ -243,3 +243,23 @@ def test_streams_of_one_name_are_two_lanes(engine: str) -> None:
     ran = {event.label: event.lane for event in edge.counterexample if not event.on_host}
     assert sorted(ran.values()) == ["s", "s#2"]
     assert len(ran) == 2
+
+
+def two_of_one_function(gpu: Gpu) -> None:
+    """Two host threads that run one function."""
+    p = gpu.pinned("p")
+
+    def worker(version: int) -> None:
+        gpu.write(p, version)
+
+    for thread in [gpu.thread(worker, 1), gpu.thread(worker, 2)]:
+        thread.join()
+    gpu.read(p, 2)
+
+
+@pytest.mark.parametrize("engine", ["order", "machine", "sim"])
+def test_threads_of_one_function_are_two_lanes(engine: str) -> None:
+    """In one lane the two stores would look as if they were in order."""
+    edge, *_more = check(two_of_one_function, "cuda", steps=1, engine=engine).missing_edges
+    stores = {event.label: event.lane for event in edge.counterexample if "write" in event.label}
+    assert sorted(stores.values()) == ["worker", "worker#2"]

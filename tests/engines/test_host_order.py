@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from streamorder import Outcome, check
+from streamorder import CUDA, Outcome, check
+from streamorder.model.again import from_the_start
+from streamorder.model.host import Host
 from streamorder.model.host_order import (
     Footprint,
     HostOrder,
@@ -15,13 +17,15 @@ from streamorder.model.host_order import (
     merge,
     own_footprint,
 )
-from streamorder.model.search import initials
+from streamorder.model.search import Search, initials
+from streamorder.model.tree import schedule_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from streamorder import Gpu
+    from streamorder import Gpu, Stream
     from streamorder.model.calls import Call
+    from streamorder.model.schedule import Schedule
 
 NOTHING: Footprint = frozenset()
 WRITES: Footprint = frozenset({("tail", True)})
@@ -277,3 +281,32 @@ def test_calls_that_only_note_something_have_an_order(body: Callable[[Gpu], None
     assert order.executions > 1
     sentences = {edge.sentence for edge in order.missing_edges}
     assert sentences == {edge.sentence for edge in machine.missing_edges}
+
+
+def independent(gpu: Gpu, threads: int = 3, calls: int = 3) -> None:
+    """Threads that have nothing to do with one another."""
+
+    def worker(stream: Stream) -> None:
+        for _ in range(calls):
+            gpu.launch("k", stream)
+
+    streams = [gpu.stream(f"s{i}") for i in range(threads)]
+    started = [gpu.thread(worker, stream) for stream in streams]
+    for thread in started:
+        thread.join()
+
+
+def test_nothing_is_begun_that_need_not_be_looked_at() -> None:
+    """Sleep sets alone would still begin schedules that they then cut off."""
+    host, begun = Host(independent, 1), []
+
+    def start() -> Schedule:
+        begun.append(schedule_of(host, CUDA.readings()[0], ()))
+        return begun[-1]
+
+    def search() -> int:
+        begun.clear()
+        return sum(1 for _schedule in Search(start))
+
+    assert from_the_start(search) == 1
+    assert len(begun) == 1
