@@ -9,7 +9,7 @@ from .contract import Contract, contract_named
 from .decision import Decision
 from .engines import ENGINES, OTHERS
 from .errors import BadInput, NotModelled
-from .may_wait import left_open
+from .may_wait import ways_left
 from .order import decide
 from .protocol import Protocol, protocol
 from .reuse import IDLE_LOOP
@@ -207,8 +207,8 @@ def there(
         decisions = tried(question, contract, size)
     in_order = question._replace(engine="order")
     asked = Asked(
-        guarded(lambda promised: [d for _c, d in by_reading(question, promised, size)]),
-        guarded(lambda promised: [d for _c, d in by_reading(in_order, promised, size)]),
+        guarded(lambda promised: by_reading(question, promised, size)),
+        guarded(lambda promised: by_reading(in_order, promised, size)),
         contract,
         verdict.outcome,
         may_spin(question, contract, verdict.outcome, size, decisions),
@@ -343,20 +343,23 @@ def by_reading(
         for reading in waiting:
             found = once(question, reading, contract.uncertain, steps)
             decisions[reading] = where_calls_wait(question, contract, (reading, found), steps)
-            consulted |= found.consulted | decisions[reading][1].consulted
+            consulted |= decisions[reading][1].consulted
 
 
 def where_calls_wait(
     question: Question, contract: Contract, found: tuple[Contract, Decision], steps: int
 ) -> tuple[Contract, Decision]:
-    """R2.6, R2.7: what holds where calls return at once that may wait must not hang where they do;
-    itself where nothing is to be asked.
+    """R2.6, R2.7: what holds where calls return at once that may wait must not hang where some kind
+    of them waits, or all; itself where nothing is to be asked, or nothing hangs.
     """
-    ways = found[0].ways()
-    if len(ways) == 1 or not left_open(found[1]):
-        return found
-    waits = once(question, ways[1], contract.uncertain, steps)
-    return found if waits.holds and not waits.spent else (ways[1], waits)
+    for way in ways_left(*found):
+        waits = once(question, way, contract.uncertain, steps)
+        if not waits.holds or waits.spent:
+            waits.consulted |= found[1].consulted
+            if waits.hangs:  # a wait adds no hazard to a program that has none
+                waits.hazards = waits.stopped = False
+            return way, waits
+    return found
 
 
 def once(
@@ -499,10 +502,13 @@ def stalls(
     if not found.spins or outcome is not Outcome.HOLDS:
         return []
     serial = contract._replace(streams_progress=False)
-    alone = once(question._replace(engine="machine"), serial, (), steps)
-    if alone.spent:
-        return [f"whether it hangs where streams are serialised is undetermined: {alone.spent}"]
-    if alone.holds:
+    for way in (serial, *ways_left(serial, found)):
+        alone = once(question._replace(engine="machine"), way, (), steps)
+        if alone.spent:
+            return [f"whether it hangs where streams are serialised is undetermined: {alone.spent}"]
+        if not alone.holds:
+            break
+    else:
         return []
     return ["it can hang where a waiting stream holds up the others, which R1.2 allows"]
 

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+EITHER = ("pageable_uploads_return", "pageable_downloads_return")
+"""Fields of which both ways are allowed where they are None, and a program must do with either."""
+
+
 class Contract(NamedTuple):
     """What a runtime promises.
 
-    Fields that say `bool | None` are uncertain where they are None, but for
-    `pageable_async_returns`.
+    Fields that say `bool | None` are uncertain where they are None, but for those of `EITHER`.
     """
 
     name: str
@@ -105,11 +108,13 @@ class Contract(NamedTuple):
     peer_copies_on_null: bool
     """R2.9: a copy of another device's memory moves to that device's NULL stream (HIP)."""
 
-    pageable_async_returns: bool | None = None
-    """R2.6, R2.7: an asynchronous copy from or to pageable memory does not keep the host waiting
-    for its stream. Both vendors leave both ways to themselves, which None says: a program that
-    spins must not hang either way. It is not among the uncertain promises, of which one way holds.
-    """
+    pageable_uploads_return: bool | None = None
+    """R2.6, R2.7: an asynchronous copy from pageable memory does not keep the host waiting for its
+    stream. Both vendors leave both ways to themselves, which None says: a program that spins must
+    not hang either way. It is not among the uncertain promises, of which one way holds."""
+
+    pageable_downloads_return: bool | None = None
+    """R2.6, R2.7: likewise for one to pageable memory, where `pageable_download_awaits` is not."""
 
     streams_progress: bool = True
     """R1.2: streams make progress independently. Neither vendor promises it: programs that spin
@@ -122,13 +127,17 @@ class Contract(NamedTuple):
     def uncertain(self) -> tuple[str, ...]:
         """The names of the promises that this contract leaves open."""
         fields = (field for field in self._fields if getattr(self, field) is None)
-        return tuple(field for field in fields if field != "pageable_async_returns")
+        return tuple(field for field in fields if field not in EITHER)
 
     def ways(self) -> list[Contract]:
-        """This contract where the calls that may wait do not, and where they do."""
-        if self.pageable_async_returns is not None:
-            return [self]
-        return [self._replace(pageable_async_returns=returns) for returns in (True, False)]
+        """This contract where the calls that may wait do not, and where some kinds of them do, or
+        all; where they do not comes first.
+        """
+        left = [field for field in EITHER if getattr(self, field) is None]
+        return [
+            self._replace(**dict(zip(left, returns, strict=True)))
+            for returns in product((True, False), repeat=len(left))
+        ]
 
     def readings(self, fields: Iterable[str] = ()) -> list[Contract]:
         """This contract with each of these promises broken or kept, every way, the weakest first;

@@ -83,9 +83,10 @@ class Copies(Streams[F]):
         """R2.6, R2.7: whether an asynchronous copy keeps the host waiting until it is complete."""
         if stream in self.notes:
             return False
-        if dst == PAGEABLE and self.contract.pageable_download_awaits:
-            return True
-        return PAGEABLE in {dst, src} and self.contract.pageable_async_returns is False
+        if dst == PAGEABLE:
+            promised = self.contract
+            return promised.pageable_download_awaits or promised.pageable_downloads_return is False
+        return src == PAGEABLE and self.contract.pageable_uploads_return is False
 
     def stages(self, _stream: Stream, src: str) -> bool:
         """R2.6, R2.7: pageable memory is staged at the call; in a capture see `Graphs`."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from .errors import NotModelled
 from .frontend import Frontend
 from .masking import COPIES, ENGINE, FILLS, GRAPHS, HELD, KERNELS, LARGE, OWN, QUEUE, VALUES
-from .memory import DEVICE, MANAGED, PAGEABLE
+from .memory import DEVICE, MANAGED, PAGEABLE, PINNED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +90,7 @@ class Masked(Frontend[F]):
     """Every rule of the API, and a masking's order.
 
     - `way` is how the copy that is being issued goes, None for anything else;
-    - `branch` is the lane of the graph node that is being issued;
+    - `branch` is the lane of the graph node that is being issued, and its device;
     - `outside` says that what is being issued takes no place in a queue, as nothing does that is on
       a lane of its own, such as an agent's post;
     - `packets` counts the packets that the call has issued.
@@ -105,7 +105,7 @@ class Masked(Frontend[F]):
         self.may_hold = self.masking.ring is not None or self.masking.first_use_drains
         self.queue_of = dict(self.masking.queues)
         self.way: str | None = None
-        self.branch: Lane | None = None
+        self.branch: tuple[Lane, int] | None = None
         self.outside = False
         self.packets = 0
 
@@ -115,12 +115,12 @@ class Masked(Frontend[F]):
         """R4.3: issue an operation into its queue, after everything there."""
         if self.outside or (self.branch is None and stream not in self.gpu.streams):
             return issue(before)
-        lane = self.branch or self.lane(stream)
+        lane, device = self.branch or (self.lane(stream), stream.device)
         if self.way is not None and self.masking.copies_after_all:
-            before = self.sink.join(before, self.whole_device(stream.device))
-        place = self.place(lane, stream.device)
+            before = self.sink.join(before, self.whole_device(device))
+        place = self.place(lane, device)
         after = issue(self.sink.join(before, self.cells[place.slot]))
-        self.push(lane, stream.device, place, after)
+        self.push(lane, device, place, after)
         return after
 
     def push(self, lane: Lane, device: int, place: Stream, after: F) -> None:
@@ -239,16 +239,36 @@ class Masked(Frontend[F]):
         verb = call[0]
         if verb == "graph_launch":
             nodes = [node for node in self.notes.get(call[1], ()) if node.event is None]
-            lanes = [self.node_lane(call, node) for node in nodes]
-            return [self.place(lane, call[2].device) for lane in lanes]
-        stream = {"launch": 1, "host_func": 1, "write_value": 1, "wait_value": 1, "wait": 1}
-        at = stream.get(verb, 2 if verb in {"record", "memcpy", "memcpy_async"} else 3)
-        if call[at] in self.notes:
+            return [self.place(*self.node_lane(call, node)) for node in nodes]
+        first = dict.fromkeys(("launch", "host_func", "write_value", "wait_value", "wait"), 1)
+        at = first.get(verb, 2 if verb in {"record", "memcpy", "memcpy_async"} else 3)
+        if call[at] in self.notes or self.without_packets(call):
             return []
         self.way = self.way_of(call[1]) if verb in {"memcpy", "memcpy_async"} else None
-        place = self.place(self.lane(call[at]), call[at].device)
+        stream = self.runs_on(call, call[at])
+        place = self.place(self.lane(stream), stream.device)
         self.way = None
         return [place]
+
+    def without_packets(self, call: Call) -> bool:
+        """Whether a call issues no packet: what the CPU copies or fills (R2.8, R2.10), a record
+        that is none, and a wait by which a stream joins a capture.
+        """
+        verb, promised = call[0], self.contract
+        if verb in {"memcpy", "memcpy_async"}:
+            return promised.host_copies_by_cpu and {call[1].dst, call[1].src} <= {PINNED, PAGEABLE}
+        if verb in {"memset", "memset_async"}:
+            return promised.memset_pinned_by_cpu and call[1][0].kind == PINNED
+        if verb == "record":
+            return not self.masking.records_queue
+        return verb == "wait" and call[2] in self.notes
+
+    def runs_on(self, call: Call, stream: Stream) -> Stream:
+        """R2.9: the stream whose queue a call's packets go to."""
+        if call[0] not in {"memcpy", "memcpy_async"} or not self.contract.peer_copies_on_null:
+            return stream
+        device = call[1].device
+        return stream if device == stream.device else self.gpu.null(device)
 
     # --- how copies go ---
 
@@ -303,6 +323,7 @@ class Masked(Frontend[F]):
             lane = self.lane(stream)
             place = self.place(lane, stream.device)
             after = self.sink.join(self.cells[place.slot], self.cells[stream.slot])
+            self.cells[stream.slot] = after  # the marker is the last thing of its stream
             self.push(lane, stream.device, place, after)
 
     def record(self, call: Call) -> None:
@@ -313,7 +334,7 @@ class Masked(Frontend[F]):
             lane = self.lane(stream)
             place = self.place(lane, stream.device)
             after = self.sink.join(self.cells[event.slot], self.cells[place.slot])
-            self.cells[event.slot] = after
+            self.cells[event.slot] = self.cells[stream.slot] = after
             self.push(lane, stream.device, place, after)
 
     # --- what takes no place, or another lane's ---
@@ -337,8 +358,9 @@ class Masked(Frontend[F]):
     def early(self, call: Call) -> None:
         """R8.4: alone in its queue an early kernel is as ever."""
         lane = self.lane(call[1])
-        if self.masking.counts or (lane, None) in self.queue_of:
+        if any(known == lane for known, _number in self.queue_of):
             raise NotModelled("an early launch on a hardware queue that streams share")
+        self.gpu.queue_lanes.setdefault(lane, [call[1].device, 1])
         super().early(call)
 
     def instantiate(
@@ -357,14 +379,14 @@ class Masked(Frontend[F]):
         finally:
             self.branch = None
 
-    def node_lane(self, call: Call, node: GraphNode) -> Lane:
-        """R5.2: the lane of a node at a launch."""
+    def node_lane(self, call: Call, node: GraphNode) -> tuple[Lane, int]:
+        """R5.2: the lane of a node at a launch, and the device that it was captured on."""
         _verb, graph, stream, _expected = call
         first = self.notes[graph][0].stream
         name = self.lane(stream)
         if node.stream is first:
-            return name
-        return f"{name}/{graph.name}/{self.lane(node.stream)}"
+            return name, node.stream.device
+        return f"{name}/{graph.name}/{self.lane(node.stream)}", node.stream.device
 
     launch = through_queues(Frontend.launch)
     host_func = through_queues(Frontend.host_func)

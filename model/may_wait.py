@@ -10,24 +10,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .contract import EITHER
 from .memory import PAGEABLE
 
 if TYPE_CHECKING:
+    from .contract import Contract
     from .decision import Decision
     from .host import Host
 
-FIELD = "pageable_async_returns"
-"""The field of a contract that says whether they return at once; None for either."""
+UPLOADS, DOWNLOADS = EITHER
 
 
-def used_by(host: Host) -> bool:
-    """Whether a program that was traced spins and makes such calls."""
+def used_by(host: Host) -> set[str]:
+    """The fields of a contract that say whether such calls of a program that was traced wait;
+    none for a program that does not spin.
+    """
     if not host.gpu.cells_used:
-        return False
-    calls = (node.call for node in host.nodes())
-    return any(c and c[0] == "memcpy_async" and PAGEABLE in {c[1].dst, c[1].src} for c in calls)
+        return set()
+    found = set()
+    for node in host.nodes():
+        if node.call is not None and node.call[0] == "memcpy_async":
+            pairs = node.call[1]
+            found |= {DOWNLOADS} if pairs.dst == PAGEABLE else set()
+            found |= {UPLOADS} if pairs.src == PAGEABLE else set()
+    return found
 
 
-def left_open(decision: Decision) -> bool:
-    """Whether a program that holds where such calls return is still to be asked where they wait."""
-    return decision.holds and decision.host is not None and used_by(decision.host)
+def ways_left(contract: Contract, decision: Decision) -> list[Contract]:
+    """The ways in which calls may wait that a program which holds where they return is still to be
+    asked about.
+    """
+    if not decision.holds or decision.host is None:
+        return []
+    unused = dict.fromkeys(set(EITHER) - used_by(decision.host), True)
+    open_ones = {field: way for field, way in unused.items() if getattr(contract, field) is None}
+    return contract._replace(**open_ones).ways()[1:]

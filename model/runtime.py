@@ -147,14 +147,18 @@ class OnRuntime(NamedTuple):
         }
 
 
+Decided = tuple["Contract", "Decision"]
+"""A decision, and the reading of the contract that it was made under."""
+
+
 class Asked(NamedTuple):
     """What a runtime is asked: how to decide under a contract, and how to do so in a way that keeps
     who waits for whom; the verdict's outcome, whether the protocol waits for values, and the time
     at which to stop (on `time.monotonic`).
     """
 
-    decide: Callable[[Contract], list[Decision]]
-    decide_hang: Callable[[Contract], list[Decision]]
+    decide: Callable[[Contract], list[Decided]]
+    decide_hang: Callable[[Contract], list[Decided]]
     contract: Contract
     outcome: Outcome
     spins: bool
@@ -211,17 +215,24 @@ class Runtime:
         self.packets = {lane: seen for one in first for lane, seen in one.lanes.items()}
         self.lanes: dict[Lane, int] = {lane: at for lane, (at, _n) in self.packets.items()}
         self.variants = setting.variants(any(one.sizes_missing for one in first))
-        self.hazardous = any(one.hazards for one in asked.decide(asked.contract))
+        self.hazardous = any(one.hazards for _c, one in asked.decide(asked.contract))
         self.results: dict[Masking, tuple[int, int]] = {}
 
     def decide(self, masking: Masking, blocks: Map) -> list[Decision]:
         """One decision for each reading of the contract, on one map."""
-        return self.asked.decide(self.contract(masking, blocks))
+        return [one for _c, one in self.asked.decide(self.contract(masking, blocks))]
 
     def contract(self, masking: Masking, blocks: Map) -> Contract:
-        """The contract with a masking on a map."""
+        """The contract with a masking on a map; where the masking says which copies of pageable
+        memory the host awaits, the contract leaves that open no longer.
+        """
         queues = queue_maps.numbered(blocks)
-        return self.asked.contract._replace(masking=masking._replace(queues=queues))
+        said = {
+            "pageable_uploads_return": masking.pageable_limit is not None,
+            "pageable_downloads_return": masking.downloads_awaited,
+        }
+        known = {field: True for field, so in said.items() if so}
+        return self.asked.contract._replace(masking=masking._replace(queues=queues), **known)
 
     @property
     def crowded(self) -> bool:
@@ -350,9 +361,9 @@ class Runtime:
 
     def cycle(self, masking: Masking, blocks: Map) -> tuple[Wait, ...]:
         """Who waits for whom there."""
-        masked = self.contract(masking, blocks)
-        hung = [one for one in self.asked.decide_hang(masked) if one.hangs]
-        return cycle_of(hung[0], masked.readings()[0]) if hung else ()
+        found = self.asked.decide_hang(self.contract(masking, blocks))
+        hung = [(one, reading) for reading, one in found if one.hangs]
+        return cycle_of(*hung[0]) if hung else ()
 
 
 def cycle_of(decision: Decision, contract: Contract) -> tuple[Wait, ...]:
@@ -386,9 +397,9 @@ def shared(blocks: Map) -> int:
 
 
 def refuted(decisions: Iterable[Decision]) -> bool | None:
-    """Whether every reading is refuted; None where they differ or a search was not complete."""
-    results = {None if one.holds and one.spent else one.holds for one in decisions}
-    return None if len(results) > 1 or None in results else results == {False}
+    """Whether every reading shows a hazard; None where they differ or a search was not complete."""
+    results = {one.hazards or (None if one.spent or one.stopped else False) for one in decisions}
+    return None if len(results) > 1 else results.pop()
 
 
 def hangs(decisions: Iterable[Decision]) -> bool | None:
@@ -434,10 +445,10 @@ def matters(field: str, results: dict[Masking, Any]) -> bool:
     return any(result != same[0] for same in by_rest.values() for result in same)
 
 
-def guarded(decide: Callable[[Contract], list[Decision]]) -> Callable[..., list[Decision]]:
+def guarded(decide: Callable[[Contract], list[Decided]]) -> Callable[[Contract], list[Decided]]:
     """A way to decide for which what is not modelled is a search that was not complete."""
 
-    def decided(contract: Contract) -> list[Decision]:
+    def decided(contract: Contract) -> list[Decided]:
         try:
             return decide(contract)
         except NotModelled as error:
@@ -445,6 +456,6 @@ def guarded(decide: Callable[[Contract], list[Decision]]) -> Callable[..., list[
 
             found = Decision()
             found.spent = str(error)
-            return [found]
+            return [(contract, found)]
 
     return decided

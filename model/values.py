@@ -237,6 +237,9 @@ class Patient(Schedule):
         node, rest = self.points[thread]
         if rest is None and node.call is not None and node.call[0] == "wait_cell":
             return (None,) if self.sink.satisfied(node.call[1:3]) else ()
+        # What the thread has waited for, its next call may ask about.
+        self.clocks.enter(thread)
+        self.clocks.await_(self.sink.frontier(self.awaiting.get(thread, 0)))
         results = super().results_of(thread)
         if rest is None and node.call is not None and node.call[0] == "query" and results:
             return self.answers(node.call, results)

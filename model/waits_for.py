@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .contract import EITHER
 from .effects import bits
 from .masking import HELD
 from .trace import described
@@ -152,7 +153,7 @@ class Graph:
     def __init__(self, stuck: Stuck, contract: Contract) -> None:
         self.stuck = stuck
         self.gpu = stuck.host.gpu
-        self.calls_wait = contract.pageable_async_returns is False
+        self.calls_wait = False in {getattr(contract, field) for field in EITHER}
         self.queues = contract.masking.queues
         self.after_all = contract.masking.copies_after_all
         self.ring = contract.masking.ring

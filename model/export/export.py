@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import may_wait
-from ..contract import Contract, contract_named
+from ..contract import EITHER, Contract, contract_named
 from ..errors import BadInput, NotModelled
+from ..may_wait import used_by
 from ..protocol import Protocol, protocol
 
 if TYPE_CHECKING:
@@ -124,9 +124,8 @@ def prepared(
         flow = Flow(body, reading, steps, promised.uncertain)
     except NotModelled as error:
         raise BadInput(f"not exported: {error}") from None
-    consulted = set(flow.consulted)
-    if len(promised.ways()) > 1 and may_wait.used_by(flow.host):
-        consulted.add(may_wait.FIELD)
+    either = {field for field in used_by(flow.host) if getattr(promised, field) is None}
+    consulted = flow.consulted | either
     unsaid = sorted(consulted - set(said[0]) - set(said[1]))
     if unsaid:
         raise BadInput(
@@ -141,7 +140,7 @@ def prepared(
 def read(contract: Contract, kept: Iterable[str], broken: Iterable[str]) -> Contract:
     """The contract with its open promises kept or broken; broken where nothing is said."""
     kept, broken = set(kept), set(broken)
-    left = [*contract.uncertain, *([may_wait.FIELD] if len(contract.ways()) > 1 else [])]
+    left = [*contract.uncertain, *(f for f in EITHER if getattr(contract, f) is None)]
     for field in sorted(kept | broken):
         if field not in left:
             names = ", ".join(left) or "none"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamorder import Outcome, check
+from streamorder import CUDA, Outcome, check
 
 if TYPE_CHECKING:
     from streamorder import Gpu, Verdict
@@ -82,3 +82,66 @@ def test_a_hazard_that_the_wait_would_hide_is_found() -> None:
 
     assert check(body, "cuda", steps=1).outcome is Outcome.REFUTED
     assert check(body, "hip", steps=1).outcome is Outcome.HOLDS
+
+
+def small_and_large(gpu: Gpu) -> None:
+    """An upload that must return, and a download that must not wait, under a lock."""
+    s, t, lock = gpu.stream("s"), gpu.stream("t"), gpu.lock("lock")
+    first, second = gpu.cell("first"), gpu.cell("second")
+    up, down = gpu.pageable("up"), gpu.pageable("down")
+    d, e = gpu.device("d"), gpu.device("e")
+
+    def worker() -> None:
+        gpu.wait_value(s, second, 1)
+        gpu.memcpy_async(d, up, s)
+        lock.acquire()
+        gpu.wait_value(t, first, 1)
+        gpu.memcpy_async(down, e, t)
+        lock.release()
+
+    thread = gpu.thread(worker)
+    lock.acquire()
+    lock.release()
+    second.set(1)
+    first.set(1)
+    thread.join()
+    gpu.synchronize()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_downloads_may_wait_where_uploads_return(engine: str) -> None:
+    """As an H200 does. Where both wait the lock is never taken, and nothing hangs."""
+    assert check(small_and_large, "cuda", steps=1, engine=engine).outcome is Outcome.REFUTED
+    both = CUDA._replace(pageable_uploads_return=False, pageable_downloads_return=False)
+    assert check(small_and_large, both, steps=1, engine=engine).outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_was_waited_for_is_known_to_be_done(engine: str) -> None:
+    """A query right after a wait can only be answered true, in a program with cells too."""
+
+    def body(gpu: Gpu) -> None:
+        s, t, go, e = gpu.stream("s"), gpu.stream("t"), gpu.cell("go"), gpu.event("e")
+        gpu.launch("k", s)
+        e.record(s)
+        s.synchronize()
+        if e.query():
+            go.set(1)
+        gpu.wait_value(t, go, 1)
+        t.synchronize()
+
+    assert check(body, "cuda", steps=1, engine=engine).outcome is Outcome.HOLDS
+
+
+def test_a_hang_that_takes_serialised_streams_too() -> None:
+    """R1.2: the note is about calls that wait as well."""
+
+    def body(gpu: Gpu) -> None:
+        a, b, go = gpu.stream("a"), gpu.stream("b"), gpu.cell("go")
+        gpu.wait_value(a, go, 1)
+        gpu.memcpy_async(gpu.device("d"), gpu.pageable("source"), b)
+        go.set(1)
+        a.synchronize()
+
+    (note,) = check(body, "cuda", steps=1).warnings
+    assert "R1.2" in note

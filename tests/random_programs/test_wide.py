@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from streamorder.model import may_wait
+from streamorder.model.contract import EITHER
 from streamorder.model.errors import BadProtocol, BudgetSpent, NotModelled
 
 # One worker draws the population for all that look at it.
@@ -56,7 +56,7 @@ def reading(kit: Any, seed: int) -> Any:
     """CUDA or HIP by turns, with its uncertain promises kept or broken at random."""
     rng = random.Random(seed)  # noqa: S311
     base, known = kit.engines.CONTRACTS[seed % 2], kit.engines.UNCERTAIN[seed % 2]
-    fields = (*known, may_wait.FIELD)
+    fields = (*known, *EITHER)
     return base._replace(**{field: rng.random() < 0.5 for field in fields})
 
 

@@ -9,6 +9,7 @@ from streamorder.model.contract import (
     CUDA,
     CUDA_HMM,
     DEFAULT,
+    EITHER,
     FIELD_TEXTS,
     HIP,
     Contract,
@@ -16,7 +17,6 @@ from streamorder.model.contract import (
 )
 from streamorder.model.errors import BadInput
 from streamorder.model.masking import UNMASKED
-from streamorder.model.may_wait import FIELD as EITHER
 
 # field: CUDA, HIP
 FIELDS: dict[str, tuple[bool | None, bool | None]] = {
@@ -41,7 +41,8 @@ FIELDS: dict[str, tuple[bool | None, bool | None]] = {
     "early_launch": (True, False),
     "early_wait_transitive": (None, True),
     "peer_copies_on_null": (False, True),
-    "pageable_async_returns": (None, None),
+    "pageable_uploads_return": (None, None),
+    "pageable_downloads_return": (None, None),
     "streams_progress": (True, True),
 }
 
@@ -57,7 +58,7 @@ def test_uncertain() -> None:
     """What each leaves open; U2 too where the GPU may read pageable memory."""
     open_in = {name: c.uncertain for name, c in CONTRACTS.items()}
     assert open_in == {
-        "cuda": tuple(f for f, (cuda, _hip) in FIELDS.items() if cuda is None and f != EITHER),
+        "cuda": tuple(f for f, (cuda, _hip) in FIELDS.items() if cuda is None and f not in EITHER),
         "cuda-hmm": ("pageable_staged", *CUDA.uncertain),
         "hip": ("wait_joins_blocking", "wait_joins_null", "pool_reuse_ordered"),
     }
@@ -80,10 +81,12 @@ def test_ways(contract: Contract) -> None:
     """Calls that may wait are looked at both ways, the one that takes nothing away first; a
     contract that says which way has that one.
     """
-    returns, waits = (contract._replace(**{EITHER: way}) for way in (True, False))
-    assert contract.ways() == [returns, waits]
-    assert returns.ways() == [returns]
-    assert waits.ways() == [waits]
+    uploads, downloads = EITHER
+    both = [(True, True), (True, False), (False, True), (False, False)]
+    ways = [contract._replace(**{uploads: up, downloads: down}) for up, down in both]
+    assert contract.ways() == ways
+    assert all(way.ways() == [way] for way in ways)
+    assert ways[0]._replace(**{downloads: None}).ways() == ways[:2]
 
 
 @pytest.mark.parametrize("contract", CONTRACTS.values(), ids=list(CONTRACTS))

@@ -24,6 +24,7 @@ from streamorder.model.runtime import (
     NO_HANG,
     UNDECIDED,
     Asked,
+    Decided,
     findings,
     guarded,
     told_apart,
@@ -68,7 +69,7 @@ def asked(
     """
     seen: list[Masking] = []
 
-    def decide(contract: Contract) -> list[Decision]:
+    def decide(contract: Contract) -> list[Decided]:
         found = Decision()
         if contract.masking != UNMASKED:
             seen.append(contract.masking)
@@ -78,7 +79,7 @@ def asked(
         found.hangs, found.hazards = bool(answer) and hangs, bool(answer) and not hangs
         found.lanes = {lane: [0, packets] for lane in lanes}
         found.sizes_missing = sizes_missing
-        return [found]
+        return [(contract, found)]
 
     outcome = Outcome.HOLDS if hangs else Outcome.REFUTED
     return Asked(decide, decide, HIP, outcome, hangs, time.monotonic() + seconds), seen
@@ -319,10 +320,11 @@ def test_what_changes_nothing_is_not_said() -> None:
 def test_what_is_not_modelled_is_no_answer() -> None:
     """It is a search that was not complete."""
 
-    def refuse(_contract: Contract) -> list[Decision]:
+    def refuse(_contract: Contract) -> list[Decided]:
         raise NotModelled("this is not modelled")
 
-    (decision,) = guarded(refuse)(HIP)
+    ((contract, decision),) = guarded(refuse)(HIP)
+    assert contract is HIP
     assert decision.spent == "this is not modelled"
 
 

@@ -46,10 +46,20 @@ def test_a_download_is_hidden_where_it_was_observed() -> None:
     assert verdict.runtime.against.hazard == "exposed"
 
 
-@pytest.mark.parametrize("nbytes", [64 * 1024, 4 * MIB, None])
-def test_an_upload_hangs_where_the_call_waits(nbytes: int | None) -> None:
-    """By contract at any size, since any such call may wait, and so on the runtime."""
+@pytest.mark.parametrize(
+    ("nbytes", "hang"),
+    [(64 * 1024, "does not hang"), (4 * MIB, "hangs"), (None, "may hang")],
+    ids=["64 KiB", "4 MiB", "of unknown size"],
+)
+def test_an_upload_hangs_where_the_call_waits(nbytes: int | None, hang: str) -> None:
+    """By contract at any size, since any such call may wait; on the device from 4 MiB on."""
     verdict = check(freed_late, runtime="cuda-13", steps=1, nbytes=nbytes)
     assert verdict.outcome is Outcome.REFUTED
     assert verdict.runtime is not None
     assert verdict.runtime.found.hang is not None
+    assert verdict.runtime.found.hang.outcome == hang
+    assert bool(verdict.runtime.found.hang.cycle) == (hang != "does not hang")
+    assert verdict.runtime.against is not None
+    assert verdict.runtime.against.hang is not None
+    assert verdict.runtime.against.hang.outcome == "hangs"
+    assert verdict.runtime.against.hang.cycle
