@@ -263,3 +263,23 @@ def test_threads_of_one_function_are_two_lanes(engine: str) -> None:
     edge, *_more = check(two_of_one_function, "cuda", steps=1, engine=engine).missing_edges
     stores = {event.label: event.lane for event in edge.counterexample if "write" in event.label}
     assert sorted(stores.values()) == ["worker", "worker#2"]
+
+
+def asked_again(gpu: Gpu) -> None:
+    """An event that was found pending twice, is recorded anew and may be pending once more."""
+    s, e, p = gpu.stream("s"), gpu.event("e"), gpu.pinned("p")
+    gpu.launch("first", s, reads=[p])
+    e.record(s)
+    early = [e.query(), e.query()]
+    gpu.launch("second", s, reads=[p])
+    e.record(s)
+    if not (any(early) or e.query()):
+        gpu.write(p, 1)
+
+
+@pytest.mark.parametrize("engine", ["order", "machine", "sim"])
+def test_a_record_makes_a_query_open_again(engine: str) -> None:
+    """Answers of false are bounded in a row: a record begins a new row."""
+    verdict = check(asked_again, "cuda", steps=1, engine=engine)
+    assert verdict.outcome is Outcome.REFUTED
+    assert {edge.second.call for edge in verdict.missing_edges} == {"write(p, 1)"}
