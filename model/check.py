@@ -356,6 +356,7 @@ def where_calls_wait(
         waits = once(question, way, contract.uncertain, steps)
         if not waits.holds or waits.spent:
             waits.consulted |= found[1].consulted
+            waits.spent = waits.spent or found[1].spent
             if waits.hangs:  # a wait adds no hazard to a program that has none
                 waits.hazards = waits.stopped = False
             return way, waits

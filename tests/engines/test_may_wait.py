@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streamorder import CUDA, Outcome, check
+from streamorder import CUDA, Outcome, check, protocol
+from streamorder.model.check import Limits, Question, once, where_calls_wait
+from streamorder.model.runtime import refuted
 
 if TYPE_CHECKING:
     from streamorder import Gpu, Verdict
@@ -145,3 +147,17 @@ def test_a_hang_that_takes_serialised_streams_too() -> None:
 
     (note,) = check(body, "cuda", steps=1).warnings
     assert "R1.2" in note
+
+
+def test_what_was_not_looked_at_stays_open() -> None:
+    """A hang where calls wait says nothing of hazards that an unfinished search has not seen."""
+    entry = protocol()(held)
+    body = entry.bind({"src": "pageable"})
+    question = Question(entry, body, {}, "order", Limits())
+    reading = CUDA.readings()[0]
+    found = once(question, reading, (), 1)
+    for spent, hazard in ((None, False), ("it is over", None)):
+        found.spent = spent
+        way, waits = where_calls_wait(question, CUDA, (reading, found), 1)
+        assert way.pageable_uploads_return is False
+        assert (waits.hangs, waits.spent, refuted([waits])) == (True, spent, hazard)

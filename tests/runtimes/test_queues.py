@@ -79,29 +79,21 @@ def test_early_launches_on_a_shared_queue_are_undetermined() -> None:
     assert found.hazard == "undetermined"
 
 
-def recorded(gpu: Gpu) -> None:
-    """A stream whose only packet is a record behind another stream's wait."""
-    s, t, go, e = gpu.stream("s"), gpu.stream("t"), gpu.cell("go"), gpu.event("e")
-    gpu.wait_value(t, go, 1)
-    e.record(s)
-    s.synchronize()
-    go.set(1)
-    gpu.synchronize()
+@pytest.mark.parametrize("marker", ["record", "wait"])
+def test_a_stream_is_idle_when_its_markers_are_done(marker: str) -> None:
+    """R4.3: they stand in the queue behind what is there, here another stream's wait."""
 
+    def body(gpu: Gpu) -> None:
+        s, t, go, e = gpu.stream("s"), gpu.stream("t"), gpu.cell("go"), gpu.event("e")
+        gpu.wait_value(t, go, 1)
+        if marker == "record":
+            e.record(s)
+        else:
+            s.wait(e)
+        s.synchronize()
+        go.set(1)
+        gpu.synchronize()
 
-def awaited(gpu: Gpu) -> None:
-    """Likewise with a wait for an event that was never recorded."""
-    s, t, go, e = gpu.stream("s"), gpu.stream("t"), gpu.cell("go"), gpu.event("e")
-    gpu.wait_value(t, go, 1)
-    s.wait(e)
-    s.synchronize()
-    go.set(1)
-    gpu.synchronize()
-
-
-@pytest.mark.parametrize("body", [recorded, awaited])
-def test_a_stream_is_idle_when_its_markers_are_done(body: Callable[[Gpu], None]) -> None:
-    """R4.3: they stand in the queue behind what is there."""
     found = on("rocm-7.2", body, ONE_QUEUE).found.hang
     assert found is not None
     assert found.outcome == "hangs"
